@@ -7,7 +7,13 @@ export interface Clock {
   now(): number;
   /** Calls `run` once after `delayMs`; the returned function cancels it. */
   after(delayMs: number, run: () => void): () => void;
+  /** For a clock that stands still until a test moves it: lets others of this process go on. @default `after` */
+  pause?(ms: number): Promise<void>;
 }
+
+/** Waits for others, who are done within milliseconds. */
+export const pause = (clock: Clock, ms: number): Promise<void> =>
+  clock.pause?.(ms) ?? new Promise((resolve) => void clock.after(ms, resolve));
 
 /** `setTimeout` holds 31 bits; a longer delay would fire at once. */
 const longestTimerMs = 2_147_483_647;

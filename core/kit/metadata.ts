@@ -4,8 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import type { KeyClaim, KeyStore } from '../contract/store.ts';
@@ -32,13 +31,14 @@ export async function holdKey(
   key: string,
   owner: string,
 ): Promise<Exclude<KeyClaim, { state: 'running' }>> {
-  const since = performance.now();
+  let waitedMs = 0;
   for (let waitMs = pauseMs.first; ; waitMs = Math.min(pauseMs.most, waitMs * 2)) {
     const claim = await keys.claim(key, owner, clock.now() + holdMs);
     if (claim.state !== 'running') return claim;
-    if (performance.now() - since > longestWaitMs)
+    if (waitedMs > longestWaitMs)
       throw new LongshoreError('BACKEND', `Expected the key "${key}" to be free, others hold it.`);
-    await delay(waitMs); // another process holds it for one write
+    await pause(clock, waitMs); // another process holds it for one write
+    waitedMs += waitMs;
   }
 }
 

@@ -3,8 +3,8 @@
  * its `missed` says, and so is what was owed when it was paused.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Schedule } from '../app/schedule.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
 import type { Client } from '../enqueue/client.ts';
 import { claimPastReaders } from '../kit/records/peek.ts';
@@ -36,7 +36,7 @@ export async function resumeSchedule(client: Client, name: string): Promise<bool
 /** Throws `OPTION` for a schedule the app does not have. */
 export async function isPaused(client: Client, name: string): Promise<boolean> {
   const home = homeOf(client, scheduleNamed(client.app, name).job) ?? client;
-  const cursor = await settled(name, async () => {
+  const cursor = await settled(client.app.clock, name, async () => {
     const found = await readCursor(home, name);
     return found === 'ticking' ? null : found;
   });
@@ -76,8 +76,8 @@ async function change(
     );
   const key = cursorKey(name);
   const owner = app.newId();
-  const { value } = await settled(name, async () => {
-    const claim = await claimPastReaders(stores.keys, key, owner, app.clock.now(), holdMs);
+  const { value } = await settled(app.clock, name, async () => {
+    const claim = await claimPastReaders(stores.keys, app.clock, key, owner, holdMs);
     return claim.state === 'claimed' ? claim : null;
   });
   let changed: Change | null = null;
@@ -97,11 +97,11 @@ async function change(
 }
 
 /** Asks again while a tick is at it. */
-async function settled<T>(name: string, ask: () => Promise<T | null>): Promise<T> {
+async function settled<T>(clock: Clock, name: string, ask: () => Promise<T | null>): Promise<T> {
   for (let left = tries; left > 0; left--) {
     const found = await ask();
     if (found !== null) return found;
-    await delay(waitMs);
+    await pause(clock, waitMs);
   }
   throw busy(name);
 }

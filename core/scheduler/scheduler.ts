@@ -72,7 +72,7 @@ export async function tickOne(
   const owner = app.newId();
   const claimedAt = app.clock.now();
   let heldUntil = claimedAt + holdMs;
-  const claim = await claimPastReaders(keys, key, owner, claimedAt, holdMs);
+  const claim = await claimPastReaders(keys, app.clock, key, owner, holdMs);
   if (claim.state !== 'claimed') {
     if (!keptOut.has(schedule)) keptOut.set(schedule, now);
     return null; // another host is at it, or has died

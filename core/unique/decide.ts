@@ -1,7 +1,7 @@
 /** Which job stands for a call: one of its own, or an earlier one. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { UniqueRule } from '../app/unique.ts';
+import { pause } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
 import type { JobStatus } from '../contract/outcome.ts';
 import type { OutgoingMessage } from '../contract/queue.ts';
@@ -42,16 +42,17 @@ const is = (what: keyof typeof statuses, status: Status | undefined): boolean =>
  */
 export async function decide(client: Sender, unsent: Unsent, message: UniqueMessage): Promise<string> {
   checkUnique(client, message.job, message.unique.rule);
-  const since = performance.now();
+  let waitedMs = 0;
   for (let pauseMs = 5; ; pauseMs = Math.min(100, pauseMs * 2)) {
     const id = await rewrite(client, message.unique.key, (old) => judge(client, unsent, message, old));
     if (id !== null) return id;
-    if (performance.now() - since > longestWaitMs)
+    if (waitedMs > longestWaitMs)
       throw new LongshoreError(
         'BACKEND',
         `Another call with the unique key of job "${message.job}" has not ended, so nobody knows whether its job stands. Try again in ${graceMs / 1_000} s.`,
       );
-    await delay(pauseMs);
+    await pause(client.app.clock, pauseMs);
+    waitedMs += pauseMs;
   }
 }
 

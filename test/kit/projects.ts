@@ -38,7 +38,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
 };
 
 /** In `npm test` they are few, so all of them belong to the rest too. */
-const sequences = 'test/laws/sequences-*.test.ts';
+const sequences = 'test/laws/{sequences-*,crash-points}.test.ts';
 
 export function projects(extent: Extent): TestProjectInlineConfiguration[] {
   return (Object.keys(tests) as (keyof typeof tests)[]).map((name) => {

@@ -1,6 +1,6 @@
 import { describe, expect, inject, it } from 'vitest';
-import { failuresOf } from './crash-points/points.ts';
-import { scenarios } from './crash-points/scenarios/index.ts';
+import { failuresOf } from '../crash-points/points.ts';
+import { scenarios } from '../crash-points/scenarios/index.ts';
 
 /** `npm test` has one point in ten, `npm run test:all` has them all. */
 const every = inject('sequences') < 1_000 ? 10 : 1;

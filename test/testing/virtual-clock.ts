@@ -23,6 +23,7 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): Virtual
       timers.add(timer);
       return () => timers.delete(timer);
     },
+    pause: () => new Promise((resolve) => setImmediate(resolve)),
     advance(ms) {
       const target = now + ms;
       for (;;) {

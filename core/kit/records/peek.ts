@@ -1,7 +1,6 @@
 /** Reads the value of a key. A key store has no verb for that: a reader holds the key for one write. */
 
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, pause } from '../../base/clock.ts';
 import type { KeyClaim, KeyStore } from '../../contract/store.ts';
 
 /** A process that is killed while it reads keeps the others out for so long. */
@@ -12,16 +11,17 @@ const waitMs = 20;
 /** Waits for readers, who are done within milliseconds. Others hold the key for longer, and are not waited for. */
 export async function claimPastReaders(
   keys: KeyStore,
+  clock: Clock,
   key: string,
   owner: string,
-  now: number,
   holdMs: number,
 ): Promise<KeyClaim> {
   for (let left = tries; ; left--) {
+    const now = clock.now();
     const claim = await keys.claim(key, owner, now + holdMs);
     const isRead = claim.state === 'running' && claim.until - now <= readerHoldMs;
     if (!isRead || left === 1) return claim;
-    await delay(waitMs);
+    await pause(clock, waitMs);
   }
 }
 
@@ -33,7 +33,7 @@ export async function peek(
   owner: string,
   keepMs: number,
 ): Promise<string | null | 'busy'> {
-  const claim = await claimPastReaders(keys, key, owner, clock.now(), readerHoldMs);
+  const claim = await claimPastReaders(keys, clock, key, owner, readerHoldMs);
   if (claim.state === 'running') return 'busy';
   if (claim.state === 'claimed') {
     const { value } = claim;

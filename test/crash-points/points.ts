@@ -2,7 +2,8 @@
 
 import type { Fault } from './faults.ts';
 import { pointsOf } from './faults.ts';
-import { type Kind, type Mutation, run, type Scenario } from './world.ts';
+import type { Kind, Mutation, Scenario } from './types.ts';
+import { run } from './world.ts';
 
 export interface Failure {
   readonly fault: Fault;
@@ -14,7 +15,7 @@ export interface Failure {
 }
 
 export const commandOf = (scenario: string, kind: Kind, { call, kind: fault }: Fault): string =>
-  `node test/laws/crash-points/replay.ts "${scenario}" ${kind} ${call} ${fault}`;
+  `node test/crash-points/replay.ts "${scenario}" ${kind} ${call} ${fault}`;
 
 /** The calls of a run without a fault. Throws where that is not well itself. */
 export async function callsOf(scenario: Scenario, kind: Kind): Promise<readonly string[]> {

@@ -1,9 +1,9 @@
 /** Limits, rates, groups, breakers and pauses: jobs that wait for one another. */
 
 import * as z from 'zod';
-import { defineJob, fixed } from '../../../../core/index.ts';
-import { createOperator } from '../../../../core/operator/index.ts';
-import type { Did, Scenario } from '../world.ts';
+import { defineJob, fixed } from '../../../core/index.ts';
+import { createOperator } from '../../../core/operator/index.ts';
+import type { Did, Scenario } from '../types.ts';
 import { counted, jobOf } from './single-jobs.ts';
 
 const item = z.object({ n: z.number() });

@@ -3,7 +3,7 @@
  * while the process is frozen.
  */
 
-import type { Clock } from '../../../core/base/clock.ts';
+import type { Clock } from '../../core/base/clock.ts';
 
 export interface ProcessClock extends Clock {
   /** Its timers never run again. */

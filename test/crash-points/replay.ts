@@ -1,9 +1,10 @@
-/** `node test/laws/crash-points/replay.ts <scenario> <memory|sqlite> [<call> <fault>]`: one point, or all of a scenario. */
+/** `node test/crash-points/replay.ts <scenario> <memory|sqlite> [<call> <fault>]`: one point, or all of a scenario. */
 
 import { type FaultKind, faultKinds } from './faults.ts';
 import { callsOf, failuresOf } from './points.ts';
 import { scenarios } from './scenarios/index.ts';
-import { type Kind, run } from './world.ts';
+import type { Kind } from './types.ts';
+import { run } from './world.ts';
 
 const [name = '', kind = 'memory', call, fault] = process.argv.slice(2);
 const scenario = scenarios.find((one) => one.name === name);
@@ -13,7 +14,7 @@ async function main(): Promise<boolean> {
   if (!scenario || !isKind(kind) || (call !== undefined && !faultKinds.includes(fault as FaultKind))) {
     const names = scenarios.map((one) => `"${one.name}"`).join('\n  ');
     process.stderr.write(
-      `Usage: node test/laws/crash-points/replay.ts <scenario> <memory|sqlite> [<call> <${faultKinds.join('|')}>]\nScenarios:\n  ${names}\n`,
+      `Usage: node test/crash-points/replay.ts <scenario> <memory|sqlite> [<call> <${faultKinds.join('|')}>]\nScenarios:\n  ${names}\n`,
     );
     return false;
   }

@@ -1,4 +1,4 @@
-import type { Scenario } from '../world.ts';
+import type { Scenario } from '../types.ts';
 import { flowControl } from './flow-control.ts';
 import { singleJobs } from './single-jobs.ts';
 import { workTogether } from './work-together.ts';

@@ -1,6 +1,6 @@
 /** Judges a run by its effects and by what people are told, and knows nothing of how either comes about. */
 
-import type { Seen } from './world.ts';
+import type { Seen } from './types.ts';
 
 /** A job whose worker died, or lost its lease, runs once more. */
 const mostRuns = 2;
@@ -43,7 +43,7 @@ async function untrue({ scenario, client, backend }: Seen): Promise<string[]> {
     const may = dead.includes(job) ? ['failed', 'completed'] : ['completed'];
     if (cancelled.includes(job)) may.push('cancelled');
     if (mayDie.includes(job)) may.push('failed');
-    if (scenario.endless) may.push('pending', 'processing');
+    if (scenario.endless) may.push('pending', 'processing', 'retrying');
     if (!may.includes(status))
       complaints.push(`job ${job} ${id} is told to be ${status}, not ${may.join(' or ')}`);
   }

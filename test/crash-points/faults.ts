@@ -1,7 +1,7 @@
 /** One process's way to its backend and stores: every call has a number, and one of them goes wrong. */
 
-import { LongshoreError } from '../../../core/base/errors.ts';
-import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { LongshoreError } from '../../core/base/errors.ts';
+import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { ProcessClock, SimClock } from './sim-clock.ts';
 
 /**

@@ -1,8 +1,8 @@
 /** Batches, chains, steps, events and schedules: work that goes on from where something else has ended. */
 
 import * as z from 'zod';
-import { defineJob, defineSchedule, fixed, PermanentError } from '../../../../core/index.ts';
-import type { Scenario } from '../world.ts';
+import { defineJob, defineSchedule, fixed, PermanentError } from '../../../core/index.ts';
+import type { Scenario } from '../types.ts';
 import { counted, jobOf } from './single-jobs.ts';
 
 const item = z.object({ n: z.number() });
