@@ -121,6 +121,13 @@ export const flowControl: readonly Scenario[] = [
     },
     act: (client) => createOperator(client, { actor: 'anna', from: 'cli' }).jobs.resume('job'),
     effects: ['job 1', 'job 2'],
+    // Taken out of their line and not woken: they come by themselves, within 10 minutes.
+    declared: [
+      { call: /^stores\.limits\.wake$/, kind: 'after', complaint: /./ },
+      { call: /^stores\.limits\.wake$/, kind: 'lost', complaint: /./ },
+      { call: /^stores\.limits\.wake$/, kind: 'twice', complaint: /./ },
+      { call: /^waiting\.promote$/, kind: 'before', complaint: /./ },
+    ],
   },
   {
     name: 'a queue that is paused and resumed',
