@@ -1,10 +1,9 @@
 /** `node test/crash-points/replay.ts <scenario> <memory|sqlite> [<call> <fault>]`: one point, or all of a scenario. */
 
 import { type FaultKind, faultKinds } from './faults.ts';
-import { callsOf, failuresOf } from './points.ts';
+import { callsOf, complaintsAt, failuresOf } from './points.ts';
 import { scenarios } from './scenarios/index.ts';
 import type { Kind } from './types.ts';
-import { run } from './world.ts';
 
 const [name = '', kind = 'memory', call, fault] = process.argv.slice(2);
 const scenario = scenarios.find((one) => one.name === name);
@@ -26,7 +25,7 @@ async function main(): Promise<boolean> {
     return failures.length === 0;
   }
   const calls = await callsOf(scenario, kind);
-  const { complaints } = await run(scenario, kind, { call: Number(call), kind: fault as FaultKind });
+  const complaints = await complaintsAt(scenario, kind, { call: Number(call), kind: fault as FaultKind });
   for (const [i, one] of calls.entries())
     process.stdout.write(`${i + 1 === Number(call) ? '>' : ' '} ${i + 1} ${one}\n`);
   process.stdout.write(`${complaints.join('\n') || 'ok'}\n`);
