@@ -278,7 +278,9 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
     ]);
     if (stopped) return;
     // Still due: another process has it under way, or the tick has failed.
-    const due = moments.map((at) => (at === null ? Number.POSITIVE_INFINITY : at <= now ? now + retryMs : at));
+    const due = moments.map((at) =>
+      at === null ? Number.POSITIVE_INFINITY : at <= now ? now + retryMs : at,
+    );
     const waitMs = Math.min(longestTickMs, ...due.map((at) => at - now)) - (app.clock.now() - startedAt);
     cancel = app.clock.after(Math.max(0, waitMs), () => {
       running = next();
