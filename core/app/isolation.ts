@@ -46,7 +46,7 @@ export function isolationOf(
   if (kind !== 'thread' && kind !== 'process') {
     throw config(`Expected isolate of job "${name}" to be 'thread' or 'process', got ${shown(kind)}.`);
   }
-  const url = module instanceof URL ? module.href : module;
+  const url = module !== null && typeof module === 'object' && 'href' in module ? module.href : module;
   if (typeof url !== 'string' || !url.startsWith('file:') || !URL.canParse(url)) {
     throw config(
       `Expected module of job "${name}" to be the file: URL of the file that exports it, got ${shown(module)}. Use module: import.meta.url.`,

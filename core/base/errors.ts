@@ -43,6 +43,21 @@ export interface PayloadIssue {
 }
 
 /**
+ * Marks what a class makes, so that `instanceof` knows it though another copy of this package has made it: workspaces and bundles may have
+ * several, and a handler's errors decide what becomes of its job. A subclass of a user is told apart as ever.
+ */
+function branded(Class: abstract new (...given: never[]) => Error, name: string): void {
+  const brand = Symbol.for(`longshore.${name}`);
+  Object.defineProperty(Class.prototype, brand, { value: true });
+  Object.defineProperty(Class, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      if (this !== Class) return Function.prototype[Symbol.hasInstance].call(this as never, value);
+      return typeof value === 'object' && value !== null && brand in value;
+    },
+  });
+}
+
+/**
  * The one error class. `message` says what was expected, what came and what to do;
  * `code` is stable and is what programs should compare.
  */
@@ -63,10 +78,13 @@ export class LongshoreError extends Error {
   }
 }
 
+branded(LongshoreError, 'LongshoreError');
+
 /** Thrown by a handler: no retry can help, so the job goes to the dead letters at once. */
 export class PermanentError extends Error {
   override readonly name = 'PermanentError';
 }
+branded(PermanentError, 'PermanentError');
 
 /** Thrown by a handler: try again after `retryAfterMs` (366 days at most), whatever the job's policy says. */
 export class RetryAfterError extends Error {
@@ -85,6 +103,7 @@ export class RetryAfterError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 }
+branded(RetryAfterError, 'RetryAfterError');
 
 /**
  * Thrown by a handler: not now. Like `RetryAfterError`, but no attempt is spent, and nothing has failed. So nothing ends a job that
@@ -97,11 +116,13 @@ export class SnoozeError extends RetryAfterError {
     super(delayMs, message);
   }
 }
+branded(SnoozeError, 'SnoozeError');
 
 /** Thrown by `ctx.rateLimited()`: all jobs that share the job's rate wait too. */
 export class RateLimitedError extends SnoozeError {
   override readonly name = 'RateLimitedError';
 }
+branded(RateLimitedError, 'RateLimitedError');
 
 export function config(message: string): LongshoreError {
   return new LongshoreError('CONFIG', message);

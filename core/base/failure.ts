@@ -1,5 +1,7 @@
+import { isNativeError } from 'node:util/types';
 import type { AttemptError } from '../contract/outcome.ts';
 import { type ErrorCode, LongshoreError } from './errors.ts';
+import { masked } from './masked.ts';
 
 const longestMessage = 2_000;
 const longestStack = 4_000;
@@ -29,9 +31,11 @@ export function reportError(error: unknown): AttemptError {
 export function stackText(error: unknown): string | null {
   const parts: string[] = [];
   try {
-    for (let at = error; at instanceof Error && parts.length <= mostCauses; at = at.cause) {
+    const open = [error];
+    for (let at = open.shift(); isError(at) && parts.length <= mostCauses; at = open.shift()) {
       if (typeof at.stack !== 'string') break;
       parts.push(shortened(at.stack, parts.length === 0 ? mostFrames : mostFramesOfCause));
+      open.push(...(at.cause === undefined ? innerOf(at) : [at.cause]));
     }
   } catch {
     // A getter of the error's own has thrown: what was read until then has to do.
@@ -53,13 +57,31 @@ function shortened(stack: string, most: number): string {
   );
 }
 
+/** Also one of another realm: Jest runs tests in one of their own. */
+const isError = (value: unknown): value is Error => value instanceof Error || isNativeError(value);
+
+/** Those of an `AggregateError`. */
+const innerOf = (error: Error): readonly unknown[] =>
+  'errors' in error && Array.isArray(error.errors) ? error.errors.slice(0, mostCauses) : [];
+
 /** Anything can be thrown, even what has no text: a report that throws would leave the job unsettled. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   try {
-    return error instanceof Error ? String(error.message || error.name) : String(error);
+    if (!isError(error)) return textOfValue(error);
+    const message = String(error.message || error.name);
+    const inner = error.cause === undefined ? innerOf(error).map(messageOf) : [];
+    return inner.length === 0 ? message : `${message}: ${inner.join('; ')}`;
   } catch {
     return 'The handler threw a value that has no text.';
   }
+}
+
+/** SDKs throw plain objects with a message. Of others their members are shown, but for those that look like secrets. */
+function textOfValue(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  if ('message' in value && typeof value.message === 'string' && value.message !== '') return value.message;
+  const text = String(value);
+  return text === '[object Object]' ? JSON.stringify(masked(value)) : text;
 }
 
 /** `CODE: message`, the one-line form for listings and logs. */
@@ -68,7 +90,7 @@ export function errorText(error: AttemptError | null): string {
 }
 
 export function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(messageOf(error));
+  return isError(error) ? error : new Error(messageOf(error));
 }
 
 /** A driver's error as ours, so that callers meet one class. */

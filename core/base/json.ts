@@ -24,7 +24,7 @@ export function assertJson(value: unknown, path: string, depth = 0): void {
     return;
   }
   const proto = Object.getPrototypeOf(value);
-  if (proto !== Object.prototype && proto !== null) {
+  if (proto !== Object.prototype && proto !== null && !isOtherRealms(proto)) {
     throw notJson(path, `a ${proto.constructor?.name ?? 'special object'}`);
   }
   for (const key of Object.keys(value)) {
@@ -36,6 +36,10 @@ export function assertJson(value: unknown, path: string, depth = 0): void {
     if (!isScalar(member) && member !== undefined) assertJson(member, `${path}.${key}`, depth + 1);
   }
 }
+
+/** Whether it is the `Object.prototype` of another realm: `fetch().json()` and `structuredClone()` have theirs in Jest. */
+const isOtherRealms = (proto: object): boolean =>
+  Object.getPrototypeOf(proto) === null && Object.hasOwn(proto, 'isPrototypeOf');
 
 function isScalar(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);

@@ -1,5 +1,6 @@
 /** The checks between a call of `enqueue()` and a signed message. */
 
+import { isDate } from 'node:util/types';
 import { currentContext } from '../app/context.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
@@ -204,7 +205,7 @@ export function scheduleOf(
   if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) {
     throw wrongOption(`delayMs to be 0 or more, got ${shown(delayMs)}; leave it out to run at once`);
   }
-  if (runAt !== undefined && !(runAt instanceof Date && Number.isFinite(runAt.getTime()))) {
+  if (runAt !== undefined && !(isDate(runAt) && Number.isFinite(runAt.getTime()))) {
     throw wrongOption(`runAt to be a valid date, got ${shown(runAt)}`);
   }
   const at = delayMs !== undefined ? now + Math.ceil(delayMs) : runAt!.getTime();

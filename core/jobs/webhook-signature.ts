@@ -4,6 +4,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isUint8Array } from 'node:util/types';
 import { config } from '../base/errors.ts';
 
 export const signatureHeader = 'longshore-signature';
@@ -14,7 +15,7 @@ const leastSecretBytes = 32;
 const longestHeader = 2048;
 
 export function checkSecret(what: string, secret: unknown): asserts secret is WebhookSecret {
-  const isSecret = typeof secret === 'string' || secret instanceof Uint8Array;
+  const isSecret = typeof secret === 'string' || isUint8Array(secret);
   // Neither the secret nor its length is shown.
   if (!isSecret || Buffer.byteLength(secret) < leastSecretBytes) {
     throw config(

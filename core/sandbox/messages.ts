@@ -14,7 +14,7 @@ import {
   RetryAfterError,
   SnoozeError,
 } from '../base/errors.ts';
-import { toError } from '../base/failure.ts';
+import { messageOf, toError } from '../base/failure.ts';
 import type { LogEntry } from './logging.ts';
 import type { Progress } from './progress.ts';
 
@@ -156,7 +156,7 @@ export function packError(thrown: unknown, depth = 0): Thrown {
   return {
     kind: kindOf(thrown),
     name: String(name),
-    message: String(message),
+    message: 'errors' in thrown ? messageOf(thrown) : String(message),
     stack: typeof stack === 'string' ? stack : null,
     code: typeof code === 'string' || typeof code === 'number' ? code : null,
     retryAfterMs: thrown instanceof RetryAfterError ? thrown.retryAfterMs : 0,

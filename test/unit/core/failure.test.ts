@@ -1,9 +1,18 @@
 /** What is kept of an error: code, message, and a bounded stack with its causes. */
 
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { abortReason } from '../../../core/attempt/run.ts';
-import { LongshoreError } from '../../../core/base/errors.ts';
+import {
+  LongshoreError,
+  PermanentError,
+  RateLimitedError,
+  RetryAfterError,
+  SnoozeError,
+} from '../../../core/base/errors.ts';
 import { reportError, stackText } from '../../../core/base/failure.ts';
+import { packError, unpackError } from '../../../core/sandbox/messages.ts';
+import { bench, job } from './kit.ts';
 
 describe('the stack that is kept', () => {
   it('has the frames of the error and of each cause', () => {
@@ -53,5 +62,76 @@ describe('the stack that is kept', () => {
     });
     expect(reportError(sly)).toEqual({ code: 'HANDLER', message: 'sly' });
     expect(stackText('a text')).toBeNull();
+  });
+});
+
+describe('the text of what was thrown', () => {
+  const textOf = (thrown: unknown) => reportError(thrown).message;
+
+  it('is the message of a plain object, or its members without what looks like a secret', () => {
+    expect(textOf({ code: 'card_declined', message: 'Your card was declined.' })).toBe(
+      'Your card was declined.',
+    );
+    expect(textOf({ status: 503, apiKey: 'abc' })).toBe('{"status":503,"apiKey":"[masked]"}');
+    expect(textOf(new Date(0))).toMatch(/1970/);
+    expect(textOf(null)).toBe('null');
+    const round: Record<string, unknown> = {};
+    round.self = round;
+    expect(textOf(round)).toMatch(/deep/);
+  });
+
+  it('tells of all errors of an aggregate', async () => {
+    const thrown = await Promise.any(
+      ['smtp', 'api'].map(async (name) => Promise.reject(new Error(`${name} down`))),
+    ).catch((error) => error);
+    expect(reportError(thrown)).toMatchObject({
+      message: 'All promises were rejected: smtp down; api down',
+      stack: expect.stringMatching(/caused by: Error: smtp down.*caused by: Error: api down/s),
+    });
+    expect(reportError(unpackError(packError(thrown))).message).toBe(
+      'All promises were rejected: smtp down; api down',
+    );
+  });
+
+  it('is that of an error of another realm', () => {
+    const { message, stack } = reportError(runInNewContext('new TypeError("from afar")'));
+    expect([message, stack]).toEqual(['from afar', expect.stringMatching(/^TypeError: from afar/)]);
+  });
+});
+
+describe('errors of another copy of the package', () => {
+  const again = '../../../core/base/errors.ts?again';
+  const copy = (): Promise<typeof import('../../../core/base/errors.ts')> => import(again);
+
+  it('are known as what they are', async () => {
+    const other = await copy();
+    expect(other.PermanentError).not.toBe(PermanentError);
+    expect(new other.PermanentError('no')).toBeInstanceOf(PermanentError);
+    const limited = new other.RateLimitedError(5);
+    for (const Class of [RateLimitedError, SnoozeError, RetryAfterError])
+      expect(limited).toBeInstanceOf(Class);
+    expect(new other.RetryAfterError(5)).not.toBeInstanceOf(SnoozeError);
+    expect(reportError(new other.LongshoreError('EXPIRED', 'late'))).toMatchObject({ code: 'EXPIRED' });
+  });
+
+  it('do not make a class of a user one of ours, nor all of ours one of the user', () => {
+    class CardDeclined extends PermanentError {}
+    expect(new PermanentError('no')).not.toBeInstanceOf(CardDeclined);
+    expect(new CardDeclined('no')).toBeInstanceOf(PermanentError);
+    expect(new CardDeclined('no')).toBeInstanceOf(CardDeclined);
+    for (const other of [null, undefined, 'text', {}, new Error('no')])
+      expect(other).not.toBeInstanceOf(PermanentError);
+  });
+
+  it('decide what becomes of a job', async () => {
+    const other = await copy();
+    for (const [thrown, expected] of [
+      [new other.PermanentError('no'), { outcome: 'dead-lettered', reason: 'permanent' }],
+      [new other.SnoozeError(1_000), { outcome: 'requeued', counted: false, delayMs: 1_000 }],
+      [new other.RetryAfterError(2_000), { outcome: 'requeued', counted: true, delayMs: 2_000 }],
+    ] as const) {
+      const one = job({ handle: () => Promise.reject(thrown) });
+      expect(await bench({ jobs: [one] }).once(one)).toMatchObject(expected);
+    }
   });
 });

@@ -267,7 +267,7 @@ describe('a handler that throws', () => {
     ['a text', 'no', 'no'],
     ['a number', 7, '7'],
     ['a symbol', Symbol('s'), 'Symbol(s)'],
-    ['an object', { message: 'x' }, '[object Object]'],
+    ['an object', { message: 'x' }, 'x'],
     ['an object without text', Object.create(null), 'The handler threw a value that has no text.'],
     ['an error without a message', new TypeError(), 'TypeError'],
     ['an error whose stack is gone', Object.assign(new Error('x'), { stack: null }), 'x'],

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LongshoreError } from '../../../core/base/errors.ts';
@@ -25,6 +26,7 @@ describe('assertJson', () => {
   it.each([
     ['an object without a prototype', Object.assign(Object.create(null), { a: 1 })],
     ['a member that is undefined, which JSON leaves out', { a: undefined, b: 1 }],
+    ['objects of another realm', runInNewContext('({ a: { b: [1, { c: null }] } })')],
     ['half of a surrogate pair', '\ud83d'],
     ['keys that mean something elsewhere', { constructor: 1, prototype: 2, toString: 3 }],
     ['the same object twice', [nested(3), nested(3)]],
@@ -34,6 +36,8 @@ describe('assertJson', () => {
 
   class Invoice {}
   const cases: [string, unknown, string][] = [
+    ['a date of another realm', runInNewContext('new Date(0)'), 'a Date'],
+    ['an object of a class of another realm', runInNewContext('new (class Invoice {})()'), 'a Invoice'],
     ['a function', () => 1, 'a function'],
     ['a symbol', Symbol('s'), 'a symbol'],
     ['undefined', undefined, 'undefined'],
