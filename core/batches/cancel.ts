@@ -5,6 +5,7 @@ import type { JobRecord } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
 import { forgetWaiting } from '../enqueue/forget.ts';
 import { forEach } from '../kit/parallel.ts';
+import { believed } from '../kit/records/believed.ts';
 import { complete } from './complete.ts';
 import { childId } from './ids.ts';
 
@@ -41,10 +42,10 @@ export async function cancelSome(
   await forEach(numbers, async (number) => {
     const id = childId(batch, number);
     const result = await records.cancel(id);
-    if (result === 'cancelling') return;
     if (result === 'cancelled') await forgetWaiting(client, id);
     // One that is not known was never sent, or was removed.
-    const record = result === 'finished' ? await records.get(id) : null;
+    const isKnown = result === 'finished' || result === 'cancelling';
+    const record = isKnown ? believed(client.app, await records.get(id)) : null;
     const end = record ? endOfRecord(record) : { failed: true };
     if (end) ends.push({ batch, number, ...end });
   });

@@ -6,6 +6,7 @@
 import type { BatchState, ChildEnd } from '../contract/batches.ts';
 import type { Client } from '../enqueue/client.ts';
 import { forEach } from '../kit/parallel.ts';
+import { believed } from '../kit/records/believed.ts';
 import { cancelSome, endOfRecord } from './cancel.ts';
 import { complete } from './complete.ts';
 import { childId } from './ids.ts';
@@ -51,7 +52,7 @@ async function findEnds(client: BatchClient, state: BatchState): Promise<number>
   const isLongQuiet = client.app.clock.now() - state.changedAt >= goneMs;
   const ends: ChildEnd[] = [];
   await forEach(numbers, async (number) => {
-    const record = await records.get(childId(batch, number));
+    const record = believed(client.app, await records.get(childId(batch, number)));
     const isGone = record === null && isLongQuiet && number < state.sent;
     const end = record ? endOfRecord(record) : isGone ? { failed: true } : null;
     if (end) ends.push({ batch, number, ...end });

@@ -5,15 +5,15 @@ import type { Client } from '../enqueue/client.ts';
 import { linkId } from './ids.ts';
 import { chainOf } from './view.ts';
 
-type ChainsClient = Pick<Client, 'stores' | 'backend' | 'cancel' | 'batches'>;
+type ChainsClient = Pick<Client, 'app' | 'stores' | 'backend' | 'cancel' | 'batches'>;
 
 export const chainsOf = (client: ChainsClient): Chains => ({
   get: (id) => getChain(client, id),
   cancel: (id) => cancelChain(client, id),
 });
 
-const getChain = ({ stores, backend }: ChainsClient, id: string): Promise<Chain | null> =>
-  chainOf(stores.records, backend.name, id);
+const getChain = ({ app, stores, backend }: ChainsClient, id: string): Promise<Chain | null> =>
+  chainOf(app, stores.records, backend.name, id);
 
 /** Again for a link that was started meanwhile. */
 async function cancelChain(

@@ -1,11 +1,13 @@
 /** What is known of a chain: the records of its links, each of which knows all of them. */
 
+import type { App } from '../app/app.ts';
 import type { Chain, ChainedJobView, ChainLinkView } from '../app/chain.ts';
 import { config } from '../base/errors.ts';
 import { childId } from '../batches/ids.ts';
 import type { ChainFacts } from '../contract/facts.ts';
 import type { JobStatus } from '../contract/outcome.ts';
 import type { JobRecord, RecordStore } from '../contract/store.ts';
+import { believed } from '../kit/records/believed.ts';
 import { idsOf, linkId, linkOf, mostLinks } from './ids.ts';
 
 type Records = Pick<RecordStore, 'get' | 'keepsNothing'>;
@@ -13,11 +15,16 @@ type Records = Pick<RecordStore, 'get' | 'keepsNothing'>;
 /** Links that have ended may be forgotten before those behind them. */
 const linksAtOnce = 5;
 
-export async function chainOf(records: Records, backend: string, id: string): Promise<Chain | null> {
+export async function chainOf(
+  app: App,
+  records: Records,
+  backend: string,
+  id: string,
+): Promise<Chain | null> {
   if (records.keepsNothing)
     throw config(`Backend "${backend}" keeps no records, so nothing is known of a chain. Give it a store.`);
   const facts = await factsOf(records, id);
-  return facts && viewOf(records, facts);
+  return facts && viewOf(app, records, facts);
 }
 
 async function factsOf(records: Records, id: string): Promise<ChainFacts | null> {
@@ -30,16 +37,17 @@ async function factsOf(records: Records, id: string): Promise<ChainFacts | null>
   return null;
 }
 
-async function viewOf(records: Records, { id, links }: ChainFacts): Promise<Chain> {
+async function viewOf(app: App, records: Records, { id, links }: ChainFacts): Promise<Chain> {
   const views: ChainLinkView[] = [];
   // From the last one: a link that is started meanwhile is then seen, and not taken for one that is to come.
   for (let link = links.length; link >= 1; link--)
-    views.unshift(await linkView(records, id, link, links[link - 1]!));
+    views.unshift(await linkView(app, records, id, link, links[link - 1]!));
   const last = views.findLast(({ status }) => status !== null) ?? views[0]!;
   return { id, state: stateOf(last, links.length), link: last.link, links: views };
 }
 
 async function linkView(
+  app: App,
   records: Records,
   chain: string,
   link: number,
@@ -49,7 +57,7 @@ async function linkView(
   const jobs = await Promise.all(
     [names].flat().map(async (job, i): Promise<ChainedJobView> => {
       const jobId = ids[i]!;
-      return { id: jobId, job, record: await records.get(jobId) };
+      return { id: jobId, job, record: believed(app, await records.get(jobId)) };
     }),
   );
   return { link, status: statusOf(jobs), jobs };
@@ -69,9 +77,14 @@ function stateOf({ link, status }: ChainLinkView, links: number): Chain['state']
 }
 
 /** The job whose end a link waits for that was not enqueued yet; `null` = no chain will enqueue it. @param job its name */
-export async function linkBefore(records: Records, job: string, id: string): Promise<JobRecord | null> {
+export async function linkBefore(
+  app: App,
+  records: Records,
+  job: string,
+  id: string,
+): Promise<JobRecord | null> {
   const { chain: chainId = '', link = 0 } = linkOf(id) ?? {};
-  const chain = await chainOf(records, '', chainId);
+  const chain = await chainOf(app, records, '', chainId);
   if (
     !chain ||
     chain.link > link ||

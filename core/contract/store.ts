@@ -38,6 +38,8 @@ export interface JobRecord {
   /** When it may run (again); for a finished job when it last could. */
   readonly runAt: number;
   readonly finishedAt: number | null;
+  /** When the attempt began that runs. Only in a store beside the queue, which may never hear of its end. */
+  readonly startedAt?: number;
   /** `null` = not known yet: the first attempt tells it when it ends. */
   readonly maxAttempts: number | null;
   /** The last ones, at most 30. */

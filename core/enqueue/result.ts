@@ -4,6 +4,7 @@ import { config, LongshoreError, shown } from '../base/errors.ts';
 import { within } from '../base/within.ts';
 import type { JobStatus } from '../contract/outcome.ts';
 import type { EndWatch, JobRecord, RecordStore } from '../contract/store.ts';
+import { believed } from '../kit/records/believed.ts';
 import type { Client, ResultOptions } from './client.ts';
 
 /** Between two looks: the first pause, and what the pauses grow to, also where every end is heard. */
@@ -44,8 +45,11 @@ export async function resultOf(
   try {
     for (let waitMs = pauseMs.first; ; ) {
       const look = Promise.race([records.get(id), aborted.promise]);
-      const record = await within(clock, Math.max(lastLookMs, endsAt - clock.now()), look, late);
-      if (record?.job !== job.name && !(record === null && (await isToCome(records, job, id))))
+      const record = believed(
+        app,
+        await within(clock, Math.max(lastLookMs, endsAt - clock.now()), look, late),
+      );
+      if (record?.job !== job.name && !(record === null && (await isToCome(app, records, job, id))))
         throw notFound(job, id, record);
       if (record === null) {
         const leftMs = endsAt - clock.now();
@@ -76,13 +80,14 @@ export async function resultOf(
 
 /** Whether it is a link of a chain that is still on its way there. Throws where one before it has ended the chain. */
 async function isToCome(
+  app: Client['app'],
   records: Pick<RecordStore, 'get' | 'keepsNothing'>,
   job: { readonly name: string },
   id: string,
 ): Promise<boolean> {
   if (!/^(batch\.)?chain\./.test(id)) return false;
   const { linkBefore } = await import('../chains/view.ts');
-  const before = await linkBefore(records, job.name, id);
+  const before = await linkBefore(app, records, job.name, id);
   const code = before && ends[before.status];
   if (code) throw new LongshoreError(code, `Job ${id} was not enqueued: job ${before.id} ${words(before)}`);
   return before !== null;
@@ -96,7 +101,7 @@ const ends: Partial<Record<JobStatus, 'HANDLER' | 'CANCELLED' | 'EXPIRED'>> = {
 
 const words = ({ status, reason, error }: JobRecord): string =>
   status === 'failed'
-    ? `has failed (${reason}): ${error}`
+    ? `has failed${reason === null ? '' : ` (${reason})`}: ${error}`
     : status === 'cancelled'
       ? 'was cancelled.'
       : `has expired: ${error}`;

@@ -55,7 +55,7 @@ function unknown(id: string): Refusal {
 
 /** Times as RFC 3339, like everywhere in this API. */
 function viewOf(record: JobRecord, stacks: boolean): Record<string, unknown> {
-  const { createdAt, runAt, finishedAt, progress, attempts, ...rest } = record;
+  const { createdAt, runAt, finishedAt, startedAt: _, progress, attempts, ...rest } = record;
   return {
     ...rest,
     createdAt: iso(createdAt),

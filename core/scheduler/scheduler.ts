@@ -7,6 +7,7 @@ import { backendError } from '../base/failure.ts';
 import type { Client } from '../enqueue/client.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import { scheduleKey } from '../envelope/schedule-of.ts';
+import { believed } from '../kit/records/believed.ts';
 import { claimPastReaders } from '../kit/records/peek.ts';
 import { homeOf } from '../routing/belongs.ts';
 import { type Cursor, cursorKey, stored } from './cursor.ts';
@@ -104,7 +105,9 @@ export async function tickOne(
         if (!(await keys.extend(key, owner, heldUntil))) break; // another host goes on from the last cursor
       }
       const busy =
-        schedule.overlap === 'skip' && cursor.lastId !== null && (await records.get(cursor.lastId));
+        schedule.overlap === 'skip' && cursor.lastId !== null
+          ? believed(app, await records.get(cursor.lastId))
+          : null;
       if (busy && busy.finishedAt === null) {
         skip({ at: dueAt, lastAt: dueAt, count: 1, reason: 'overlap', id: busy.id });
         continue;

@@ -8,6 +8,7 @@ import type { OutgoingMessage } from '../contract/queue.ts';
 import { checkUnique } from '../enqueue/abilities.ts';
 import { storePayloads, type Upload } from '../enqueue/offload.ts';
 import { knownNow } from '../enqueue/skew.ts';
+import { believed } from '../kit/records/believed.ts';
 import type { UniqueMessage } from './asked.ts';
 import { rewrite, type Sender, type Standing } from './standing.ts';
 
@@ -107,9 +108,9 @@ async function look(
   return Promise.all(asked.map((id) => statusOf(client, unsent, id)));
 }
 
-async function statusOf({ stores: { records } }: Sender, unsent: Unsent, id: string): Promise<Status> {
+async function statusOf({ app, stores: { records } }: Sender, unsent: Unsent, id: string): Promise<Status> {
   if (unsent.has(id)) return 'pending';
-  return (await records.get(id))?.status ?? null;
+  return believed(app, await records.get(id))?.status ?? null;
 }
 
 /** Gives the job that stands what the message says. `false` = it does not wait. */

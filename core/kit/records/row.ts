@@ -21,7 +21,7 @@ import { factsFrom, withLastLines } from './facts.ts';
 type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'chain' | 'maxAttempts';
 
 /** Rows of earlier versions are without the optional members. */
-export interface RecordRow extends Omit<JobRecord, 'output' | Said> {
+export interface RecordRow extends Omit<JobRecord, 'output' | 'startedAt' | Said> {
   readonly facts?: MessageFacts;
   /** Kept for people. */
   readonly body?: string;
@@ -182,12 +182,13 @@ export const runs = (row: RecordRow, owner: string): boolean =>
 
 export function recordOf(row: RecordRow): JobRecord {
   const { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt, attempts } = row;
-  const { progress, reason, error } = row;
+  const { progress, reason, error, startedAt } = row;
   const last = attempts.findLast(({ outcome }) => outcome === 'acked' || outcome === 'skipped-idempotent');
   const text = status === 'completed' ? last?.output : null;
   const output: unknown = text == null ? null : JSON.parse(text);
   const facts = { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt };
-  return { ...facts, ...factsFrom(row.facts, attempts), progress, output, reason, error };
+  const running = startedAt === null ? {} : { startedAt };
+  return { ...facts, ...factsFrom(row.facts, attempts), ...running, progress, output, reason, error };
 }
 
 /**
