@@ -7,7 +7,7 @@ import type { KeyClaim } from '../contract/store.ts';
 import { addressed, deliver } from './deliver.ts';
 import { askMs, factsOf } from './facts.ts';
 import { unknown } from './rules.ts';
-import { type AlertState, keyOf, nextState, noState, queued, type Read } from './state.ts';
+import { type AlertState, byFunctions, keyOf, nextState, noState, queued, type Read } from './state.ts';
 
 /** Hosts ask once a minute, each at its own second. */
 const leastPauseMs = 50_000;
@@ -37,17 +37,17 @@ export async function evaluateAlerts(
   memories.set(alerts, memory);
   const { keys } = client.stores;
   const now = await nowOf(client);
-  const facts = factsOf(client, where, now);
   const owner = client.app.newId();
   let claim: KeyClaim;
   try {
     claim = await inTime(client, keys.claim(stateKey(alerts), owner, client.app.clock.now() + holdMs));
   } catch (error) {
-    await evaluateAlone(alerts, client, memory, facts);
+    await evaluateAlone(alerts, client, memory, factsOf(client, where === 'function', now));
     throw error;
   }
   if (claim.state !== 'claimed') return; // another host is at it
-  const found = stateOf(claim.value);
+  const kept = stateOf(claim.value);
+  const found = where === 'function' ? { ...kept, functionAt: now } : kept;
   const keep = (state: AlertState) =>
     inTime(
       client,
@@ -60,13 +60,13 @@ export async function evaluateAlerts(
     await keep(found);
     return;
   }
-  const reads = await readAll(alerts.rules, client, facts);
+  const reads = await readAll(alerts.rules, client, factsOf(client, byFunctions(found, now), now));
   announceBlind(client, memory, reads);
   const next = nextState(merged(found, memory), reads, now, alerts.remindMs);
   // A host that was stopped for longer than its hold must not send what another one has sent.
   if (!(await inTime(client, keys.extend(stateKey(alerts), owner, client.app.clock.now() + holdMs)))) return;
   memory.state = noState;
-  await keep({ ...(await tell(alerts, client, next, now)), where });
+  await keep(await tell(alerts, client, next, now));
 }
 
 /** Without the key store there is no other host to agree with: each tells that the backend is down. */

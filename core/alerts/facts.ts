@@ -15,7 +15,7 @@ export const askMs = 10_000;
 /** Until when the schedules of a store were served, by name, as far as this process has read. */
 const served = new WeakMap<KeyStore, Map<string, number>>();
 
-export function factsOf(client: AlertHost, where: 'worker' | 'function', now: number): AlertFacts {
+export function factsOf(client: AlertHost, byFunctions: boolean, now: number): AlertFacts {
   const { app, backend, stores } = client;
   const { jobs, queues, schedules, clock } = app;
   const inTime = <T>(what: string, ask: () => Promise<T>) =>
@@ -41,7 +41,7 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
     },
     workers: inTime('its workers', async () => {
       const beats = await stores.workers.list(ownNow - healthyWithinMs);
-      return where === 'function' && beats.length === 0 ? null : beats;
+      return byFunctions && beats.length === 0 ? null : beats;
     }),
     schedules: inTime('the state of its schedules', () =>
       Promise.all(

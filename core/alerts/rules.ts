@@ -50,8 +50,7 @@ const measuring =
   (kind: Kind, measure: (facts: AlertFacts) => Promise<readonly Measured[]>) =>
   (options: LimitOptions = {}): AlertRule => {
     const { above = kind.above, queue } = options;
-    if (!Number.isFinite(above) || above < 0)
-      throw config(`${kind.name} expects above to be a number of 0 or more, got ${shown(above)}.`);
+    checkAbove(kind.name, above);
     if (queue !== undefined && !isName(queue))
       throw config(`${kind.name} expects queue to match ${namePattern}, got ${shown(queue)}.`);
     const { unit = shownNumber } = kind;
@@ -68,6 +67,11 @@ const measuring =
       });
     });
   };
+
+function checkAbove(name: string, above: number): void {
+  if (!Number.isFinite(above) || above < 0)
+    throw config(`${name} expects above to be a number of 0 or more, got ${shown(above)}.`);
+}
 
 /** A name that was mistyped must not look like a queue in which all is well. */
 async function mayBe(queue: string, { queues, stats }: AlertFacts): Promise<boolean> {
@@ -132,6 +136,24 @@ const deadLetters = measuring(
   },
   ofStats('dead letters', ({ dead }) => dead),
 );
+
+/** Of all queues together: many small heaps are one large one. */
+const allDeadLetters = (options: Omit<LimitOptions, 'queue'> = {}): AlertRule => {
+  const { above = 1_000 } = options;
+  checkAbove('DeadLettersHigh', above);
+  const limit = shownNumber(above);
+  return rule(
+    { name: 'DeadLettersHigh', severity: 'critical', forMs: 5 * minuteMs },
+    options,
+    `more than ${limit} dead letters are kept in all queues together`,
+    async (facts) => {
+      const value = (await facts.stats()).reduce((sum, { dead }) => sum + dead, 0);
+      const holds = value > above;
+      const text = `${shownNumber(value)} dead letters in all queues, ${holds ? 'more than' : 'at most'} ${limit}`;
+      return [{ subject: '', value, holds, text }];
+    },
+  );
+};
 
 const stuck = measuring(
   {
@@ -319,6 +341,7 @@ export const standardRules = (): AlertRule[] => [
   depth(),
   failureRatio(),
   deadLetters(),
+  allDeadLetters(),
   withoutWorker(),
   backendDown(),
   scheduleMissed(),
@@ -334,6 +357,7 @@ export const alert = {
   depth,
   failureRatio,
   deadLetters,
+  allDeadLetters,
   withoutWorker,
   backendDown,
   scheduleMissed,

@@ -4,7 +4,7 @@ import type { AlertHost, AlertReading, AlertRule, Alerts } from '../app/alerts.t
 import { peek } from '../kit/records/peek.ts';
 import { keepMs, nowOf, readAll, stateKey, stateOf } from './evaluate.ts';
 import { factsOf } from './facts.ts';
-import { keyOf, noState, type OpenAlert } from './state.ts';
+import { byFunctions, keyOf, noState, type OpenAlert } from './state.ts';
 
 export interface AlertRow
   extends Omit<AlertReading, 'holds'>,
@@ -26,8 +26,10 @@ export interface AlertStates {
 export async function alertStates(alerts: Alerts, client: AlertHost): Promise<AlertStates> {
   const { app, stores } = client;
   const text = await peek(stores.keys, app.clock, stateKey(alerts), app.newId(), keepMs);
-  const { at, open, where } = text === 'busy' ? noState : stateOf(text);
-  const reads = await readAll(alerts.rules, client, factsOf(client, where, await nowOf(client)));
+  const state = text === 'busy' ? noState : stateOf(text);
+  const { at, open } = state;
+  const now = await nowOf(client);
+  const reads = await readAll(alerts.rules, client, factsOf(client, byFunctions(state, now), now));
   const rows = reads.flatMap(({ rule, readings }) =>
     readings.map(({ holds, ...reading }) => {
       const { name: alert, severity, forMs, summary } = rule;

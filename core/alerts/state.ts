@@ -29,8 +29,8 @@ export interface TargetState {
 export interface AlertState {
   /** When the last evaluation began; 0 = there was none. */
   readonly at: number;
-  /** Who made it. */
-  readonly where: 'worker' | 'function';
+  /** When a function last made one; 0 = none has. */
+  readonly functionAt: number;
   /** By rule and subject. */
   readonly open: Readonly<Record<string, OpenAlert>>;
   readonly notices: readonly QueuedNotice[];
@@ -40,19 +40,24 @@ export interface AlertState {
   readonly ended: Readonly<Record<string, number>>;
 }
 
-export const noState: AlertState = { at: 0, where: 'worker', open: {}, notices: [], targets: {}, ended: {} };
+export const noState: AlertState = { at: 0, functionAt: 0, open: {}, notices: [], targets: {}, ended: {} };
+
+/** Whether functions run the jobs, so that a queue without a worker is nothing to tell of. */
+export const byFunctions = ({ functionAt }: AlertState, now: number): boolean => now - functionAt < dayMs;
 
 export interface Read {
   readonly rule: AlertRule;
   readonly readings: readonly AlertReading[];
 }
 
+const dayMs = 86_400_000;
+
 /** A store keeps the state as one text, which must stay within what the smallest of them takes. */
 const mostOpen = 100;
 const mostNotices = 40;
 const longestText = 200;
 /** Of a rule that was removed, and of a notice that nobody takes. */
-const forgetMs = 86_400_000;
+const forgetMs = dayMs;
 /** What began to hold before a longer pause may have ended in between. */
 const longestPauseMs = 300_000;
 

@@ -34,12 +34,13 @@ export function gaugeQueues(
   gauge(up, 'queue_up', '1 when the queue answers, 0 when it does not or not in time.', ['backend']);
   gauge(
     perQueue(({ queue, ready, delayed, leased }) => [
+      [{ queue, status: 'pending' }, ready + delayed],
       [{ queue, status: 'ready' }, ready],
       [{ queue, status: 'delayed' }, delayed],
       [{ queue, status: 'leased' }, leased],
     ]),
     'queue_depth',
-    'Jobs in the queue by status: ready, delayed or leased.',
+    'Jobs in the queue by status: ready, delayed or leased; pending = ready or delayed.',
     names('queue', 'status'),
   );
   gauge(

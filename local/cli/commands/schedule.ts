@@ -152,7 +152,7 @@ const tick = defineCommand({
       failed.push({ schedule: event.schedule, code: event.error.code, message: event.error.message });
     });
     const enqueued = await tickOnce(app, client).finally(unlisten);
-    for (const one of eachOf(client)) await app.alerts?.evaluate(scoped(one), 'function');
+    for (const one of eachOf(client)) await app.alerts?.evaluate(scoped(one), 'worker');
     const lines = failed.map(({ schedule, code, message }) => `${schedule}: ${code}: ${message}`);
     return {
       data: { enqueued, failed },

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { httpServer } from '../../unit/jobs/kit.ts';
 import { cli, from, imports, json, project } from './kit.ts';
 
-const config = (port: number) => `${imports}
+const config = (port: number, more = '') => `${imports}
 import { alert, defineAlerts, sendTo, slack } from ${from('core/alerts/index.ts')};
 const greet = defineJob({ name: 'greet', payload: z.object({}), async handle() {} });
 export const app = createApp({
@@ -15,6 +15,7 @@ export const app = createApp({
       sendTo(() => {}, { name: 'code' }),
     ],
     rules: [
+      ${more}
       alert.backlog({ above: 2 }),
       alert.depth({ above: 2, forMs: 0 }),
       alert.custom({ name: 'Blind', when: () => { throw new Error('no such table'); } }),
@@ -24,9 +25,10 @@ export const app = createApp({
 export const backend = () => sqlite(import.meta.dirname + '/jobs.db');
 `;
 
-async function shop() {
+/** @param more rules, as code */
+async function shop(more = '') {
   const server = await httpServer((_, response) => response.end('ok'));
-  const cwd = project({ 'longshore.config.ts': config(server.port) });
+  const cwd = project({ 'longshore.config.ts': config(server.port, more) });
   return { cwd, server };
 }
 
@@ -71,6 +73,13 @@ describe('alerts', () => {
     expect(server.seen[0]!.body).toContain('FIRING *QueueDepthHigh*');
     hungUp.abort();
     await working;
+  });
+
+  it('tells by a tick that no worker runs, and goes on showing it', async () => {
+    const { cwd, server } = await shop('alert.withoutWorker({ forMs: 0 }),');
+    await cli(cwd, ['tick']);
+    expect(server.seen[0]!.body).toContain('FIRING *QueueWithoutWorker*');
+    expect(shown((await json(cwd, ['alerts'])).data)).toContain('QueueWithoutWorker firing');
   });
 
   it('exits 3 for an app without any', async () => {

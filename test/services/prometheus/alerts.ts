@@ -109,8 +109,30 @@ export const alerts: readonly AlertCase[] = [
     },
   },
   {
+    alert: 'DeadLettersHigh',
+    fires: {
+      [of('queue_dead_letters', 'a')]: '600x10',
+      [of('queue_dead_letters', 'b')]: '600x10',
+      'queue_dead_letters{queue="pdf"}': '401x10',
+    },
+    at: '5m',
+    labels: {},
+    value: '1001',
+    silent: {
+      'at the threshold': {
+        [of('queue_dead_letters')]: '600x10',
+        'queue_dead_letters{queue="pdf"}': '400x10',
+      },
+      'when two workers see the same': {
+        [of('queue_dead_letters', 'a')]: '600x10',
+        [of('queue_dead_letters', 'b')]: '600x10',
+      },
+    },
+  },
+  {
     alert: 'QueueDepthHigh',
     fires: {
+      [depth('pending', 'a')]: '9900x10',
       [depth('ready', 'a')]: '900x10',
       [depth('delayed', 'a')]: '9000x10',
       [depth('leased', 'a')]: '101x10',
@@ -120,6 +142,10 @@ export const alerts: readonly AlertCase[] = [
     value: '10001',
     silent: {
       'at the threshold': { [depth('ready', 'a')]: '900x10', [depth('delayed', 'a')]: '9100x10' },
+      'when what is pending is counted twice': {
+        [depth('pending', 'a')]: '6000x10',
+        [depth('ready', 'a')]: '6000x10',
+      },
       'when two workers see the same': {
         [depth('delayed', 'a')]: '9000x10',
         [depth('delayed', 'b')]: '9000x10',

@@ -64,6 +64,7 @@ describe('a definition', () => {
       ['QueueDepthHigh', 'warning', 300_000],
       ['QueueFailureRatioHigh', 'warning', 300_000],
       ['QueueDeadLettersHigh', 'warning', 300_000],
+      ['DeadLettersHigh', 'critical', 300_000],
       ['QueueWithoutWorker', 'critical', 120_000],
       ['BackendDown', 'critical', 120_000],
       ['ScheduleMissed', 'critical', 300_000],

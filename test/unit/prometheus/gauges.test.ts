@@ -30,6 +30,7 @@ describe('the gauges of queues', () => {
     await b.backend.admin!.pause('mail');
     expect(await b.scrape()).toMatchObject({
       'queue_up{backend="memory"}': 1,
+      'queue_depth{queue="mail",status="pending"}': 3,
       'queue_depth{queue="mail",status="ready"}': 2,
       'queue_depth{queue="mail",status="delayed"}': 1,
       'queue_depth{queue="mail",status="leased"}': 1,
@@ -134,7 +135,7 @@ describe('the gauges of queues', () => {
       'queue_depth{queue="q0",status="ready"}': 1,
       'queue_depth{queue="other",status="ready"}': 9_999,
     });
-    expect(Object.keys(named(values, 'queue_depth'))).toHaveLength(9);
+    expect(Object.keys(named(values, 'queue_depth'))).toHaveLength(12);
     expect(values['queue_oldest_job_seconds{queue="other"}']).toBe(9.999);
     expect((await b.scrape()).queue_metrics_overflow_total, 'its line was written already').toBe(1);
   });
