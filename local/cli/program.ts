@@ -53,7 +53,7 @@ function emptyProgram(io: Io): Commander {
     .version(version(), '-V, --version', 'print the version')
     .option(
       '--config <path>',
-      'the config to load instead of LONGSHORE_CONFIG, or longshore.config.ts (.mts, .js, .mjs) in this folder',
+      'the config to load instead of LONGSHORE_CONFIG, or longshore.config.ts (.mts, .cts, .js, .mjs, .cjs) in this folder',
     )
     .option(
       '--backend <name>',

@@ -42,7 +42,9 @@ interface Simulations extends Partial<SimulationConfig> {
 }
 
 /** In this order; the first that exists is taken. */
-export const configNames = ['ts', 'mts', 'js', 'mjs'].map((ending) => `longshore.config.${ending}`);
+export const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs'].map(
+  (ending) => `longshore.config.${ending}`,
+);
 
 const shape =
   "`export const app = createApp(...)` and `export const backend = sqlite('jobs.db')` (or a function that returns one)";
@@ -53,7 +55,7 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
   let module: Record<string, unknown>;
   const loads = watchLoads();
   try {
-    module = await import(/* @vite-ignore */ pathToFileURL(path).href);
+    module = withDefault(await import(/* @vite-ignore */ pathToFileURL(path).href));
   } catch (cause) {
     const spot = spotOf(cause, loads.urls);
     if (!spot) throw broken(shown, cause);
@@ -95,6 +97,12 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
   };
 }
 
+/** `module.exports` of a CommonJS module is its default: Node sees some of its members only. */
+function withDefault(module: Record<string, unknown>): Record<string, unknown> {
+  const { default: whole, 'module.exports': _, ...named } = module;
+  return typeof whole === 'object' && whole !== null ? { ...whole, ...named } : module;
+}
+
 function checkSimulation(shown: string, simulation: unknown): void {
   const { entry, functions } = (simulation ?? {}) as {
     entry?: unknown;
@@ -114,7 +122,7 @@ export function findConfig({ cwd, env }: Pick<Io, 'cwd' | 'env'>, flag: string |
     const found = configNames.map((name) => join(cwd, name)).find((path) => existsSync(path));
     if (found !== undefined) return found;
     throw wrongConfig(
-      `No longshore.config.ts (.mts, .js, .mjs) in ${cwd}. Go to its folder, name it with --config or LONGSHORE_CONFIG, or write one with ${shape}.`,
+      `No longshore.config.ts (.mts, .cts, .js, .mjs, .cjs) in ${cwd}. Go to its folder, name it with --config or LONGSHORE_CONFIG, or write one with ${shape}.`,
     );
   }
   const path = resolve(cwd, given);
@@ -217,6 +225,10 @@ function remedy(cause: unknown): string {
     return " Write import data from './data.json' with { type: 'json' }.";
   if (/outside a module|Unexpected token 'export'/.test(message)) {
     return ' Set "type": "module" in package.json (npm pkg set type=module) or call it longshore.config.mts.';
+  }
+  const missing = /(require|module|exports) is not defined in ES module scope/.exec(message)?.[1];
+  if (missing !== undefined) {
+    return ` The file is an ES module, because of its ending, an import or "type": "module" in package.json: write ${missing === 'require' ? 'import' : 'export'} in place of ${missing}, or call it longshore.config.cjs and use require alone.`;
   }
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
     return ' Node runs TypeScript by erasing types: no enum, namespace or parameter property.';

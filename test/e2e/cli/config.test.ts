@@ -17,7 +17,13 @@ const rows: readonly [what: string, text: string, exit: number, code: string, sa
     'CONFIG',
     /to export an app, got none \(it exports: nothing\)\. Write/,
   ],
-  ['exports a default', 'export default { app: 1, backend: 2 };', 1, 'CONFIG', /it exports: default/],
+  [
+    'exports a wrong default',
+    'export default { app: 1, backend: 2 };',
+    1,
+    'CONFIG',
+    /it exports: app, backend/,
+  ],
   [
     'exports no backend',
     `${imports}${app} export { app };`,
@@ -258,7 +264,7 @@ describe('the config', () => {
     const { code, stderr } = await cli(project({}), ['status']);
     expect(code).toBe(2);
     expect(stderr).toMatch(
-      /^CONFIG: No longshore\.config\.ts \(\.mts, \.js, \.mjs\) in .*createApp.*sqlite\('jobs\.db'\)/,
+      /^CONFIG: No longshore\.config\.ts \(\.mts, \.cts, \.js, \.mjs, \.cjs\) in .*createApp.*sqlite\('jobs\.db'\)/,
     );
   });
 

@@ -282,6 +282,24 @@ describe.concurrent('longshore', { timeout: 120_000 }, () => {
     expect(await dev.ended).toBe(1);
   });
 
+  it('reads `module.exports` of a CommonJS config', async ({ expect }) => {
+    const text = `
+      const { createApp, defineJob } = require(${JSON.stringify(join(root, 'core/index.ts'))});
+      const { memory } = require(${JSON.stringify(join(root, 'local/backends/memory/index.ts'))});
+      const payload = { '~standard': { version: 1, vendor: 'x', validate: (value) => ({ value }) } };
+      const job = defineJob({ name: 'greet', payload, handle() {} });
+      module.exports = { app: createApp({ jobs: [job] }), backend: memory() };`;
+    const common = JSON.stringify({ type: 'commonjs' });
+    for (const name of ['longshore.config.js', 'longshore.config.cjs']) {
+      const cwd = makeProject({ [name]: text, 'package.json': common });
+      expect(await ended(longshore(cwd, 'status', '--json'))).toMatchObject({ code: 0 });
+    }
+    const wrong = await ended(longshore(makeProject({ 'longshore.config.mjs': text }), 'status'));
+    expect(wrong.stderr).toMatch(
+      /require is not defined in ES module scope.*write import in place of require/s,
+    );
+  });
+
   it('ends though the config keeps the process alive', async ({ expect }) => {
     const cwd = makeProject({ 'longshore.config.ts': `${shopConfig}\nsetInterval(() => {}, 1000);` });
     expect(await ended(longshore(cwd, 'schedule', 'list', '--json'))).toMatchObject({ code: 0, stderr: '' });
