@@ -103,7 +103,7 @@ describe('a call', () => {
     },
   );
 
-  it.each(['a\r\nhost: evil', 'schlüssel', ' a', '\0'])(
+  it.each(['a\r\nhost: evil', 'schlüssel', ' a', '\u0001'])(
     'sends the hash of the key %j',
     async (idempotencyKey) => {
       const { seen } = await call({}, {}, { idempotencyKey });
