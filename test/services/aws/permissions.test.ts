@@ -1,6 +1,7 @@
 /** What the roles of the template allow, held against what the functions do. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
+import { recordCalls } from './recorded-calls.ts';
 import { app, idOf, prefix, readTemplate, type Template } from './template-kit.ts';
 
 let template: Template;
@@ -25,69 +26,65 @@ function allowed(name: string): string[] {
   );
 }
 
-/** Queues of SQS by id, for some of the app's queues: with their lanes, or their dead letters. */
-function queueIds(names: readonly string[], kind: 'work' | 'dead letters'): string[] {
-  return [
-    ...new Set(
-      template.sources
-        .filter(({ name }) => names.includes(name))
-        .map(({ mapping, policy }) =>
-          idOf(kind === 'work' ? mapping.EventSourceArn : policy.deadLetterTargetArn),
-        ),
-    ),
-  ];
-}
-
-const queuesOf = (name: string): string[] => [
-  ...new Set(
-    template.sources
-      .filter(({ mapping }) => idOf(mapping.FunctionName) === template.functions.get(name)!.id)
-      .map((source) => source.name),
-  ),
-];
-
-const each = (actions: readonly string[], ids: readonly string[]): string[] =>
-  actions.flatMap((action) => ids.map((id) => `${action} ${id}`));
+/** What Lambda itself does with a function's role, for its event sources and its log. */
+const byLambda = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
+const always = /^(logs|xray):/;
 
 describe('a role of the template', () => {
-  it('allows a function what it does, on resources by name and not by a pattern, and nothing else', () => {
+  it('allows a function what it does, on resources by name and not by a pattern, and nothing else', async () => {
     expect(Object.keys(template.resources)).not.toContain('IamRoleLambdaExecution'); // the one that osls makes for all
-    const run = ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility'];
-    const state = ['GetItem', 'BatchGetItem', 'PutItem', 'DeleteItem'].map(
-      (name) => `dynamodb:${name} Table`,
+    const nameOf = (id: string) => [...template.functions].find(([, one]) => one.id === id)![0];
+    const sources = template.sources.map(({ queue, name, mapping }) => {
+      return { queue: queue.QueueName as string, name, calls: nameOf(idOf(mapping.FunctionName)) };
+    });
+    const calls = await recordCalls(prefix, sources);
+    expect([...calls.get('jobs that ended')!].sort()).toEqual([...app.jobs.keys()].sort());
+    const idsOf = new Map(
+      template.ofType('AWS::SQS::Queue').map(([id, { QueueName }]) => [QueueName as string, id]),
     );
-    const trace = ['xray:PutTraceSegments *', 'xray:PutTelemetryRecords *'];
-    const log = (name: string) => each(['logs:CreateLogStream', 'logs:PutLogEvents'], [`${name}LogGroup`]);
-    const works = (name: string) => [
-      ...state,
-      ...each(['s3:GetObject', 's3:PutObject'], ['Files/*']),
-      ...each(
-        [...run, 'SendMessage'].map((verb) => `sqs:${verb}`),
-        queueIds(queuesOf(name), 'work'),
-      ),
-      ...each(['sqs:SendMessage'], queueIds(queuesOf(name), 'dead letters')),
-    ];
-    const scheduled = app.schedules.map(({ job }) => job.queue);
-    const wanted: Readonly<Record<string, string[]>> = {
-      worker: [...log('Worker'), ...trace, ...works('worker')],
-      importer: [...log('Importer'), ...trace, ...works('importer')],
-      schedule: [
-        ...log('Schedule'),
-        ...trace,
-        ...state,
-        'dynamodb:Query Table/index/shelves', // it rolls up numbers
-        ...each(['sqs:SendMessage'], queueIds(scheduled, 'work')),
-      ],
-      enqueue: [
-        ...log('Enqueue'),
-        ...trace,
-        ...state,
-        ...each(['sqs:SendMessage'], queueIds(app.queues, 'work')),
-      ],
+    /** As the roles name it: whether a queue is of the function's own is all that counts for some. */
+    const kindOf = (name: string, call: string) => {
+      const [action = '', on = ''] = call.split(' ');
+      const own = sources.filter((one) => one.calls === name);
+      if (own.some(({ queue }) => idsOf.get(queue) === on)) return `${action} its queues`;
+      if (own.some((one) => idsOf.get(`${prefix}${one.name}-dlq`) === on))
+        return `${action} its dead letters`;
+      return call;
     };
-    expect([...template.functions.keys()].sort()).toEqual(Object.keys(wanted).sort());
-    for (const [name, actions] of Object.entries(wanted))
-      expect(allowed(name).sort(), name).toEqual(actions.sort());
+    const state = /^dynamodb:/;
+    const everywhere = new Set<string>();
+    for (const name of template.functions.keys()) {
+      const done = [...calls.get(name)!].map((call) => {
+        const [action, on = ''] = call.split(' ');
+        return `${action} ${idsOf.get(on) ?? on}`;
+      });
+      for (const call of done) if (state.test(call)) everywhere.add(call);
+      const may = allowed(name).filter((call) => !always.test(call));
+      // What it did once on one of its queues it may do on each of them.
+      const own = sources.filter((one) => one.calls === name);
+      for (const { queue, name: of } of own) {
+        const [id, letters] = [idsOf.get(queue)!, idsOf.get(`${prefix}${of}-dlq`)!];
+        const onIts = may.filter((call) => call.endsWith(` ${id}`)).map((call) => kindOf(name, call));
+        const did = [...byLambda.map((action) => `${action} ${id}`), ...done].map((call) =>
+          kindOf(name, call),
+        );
+        expect(onIts.sort(), `${name}, ${queue}`).toEqual(
+          [...new Set(did.filter((call) => call.endsWith(' its queues')))].sort(),
+        );
+        expect(may.filter((call) => call.endsWith(` ${letters}`))).toEqual([`sqs:SendMessage ${letters}`]);
+      }
+      const isElsewhere = (call: string) => !/ its (queues|dead letters)$/.test(kindOf(name, call));
+      const other = (all: string[]) => all.filter((call) => isElsewhere(call) && !state.test(call)).sort();
+      expect(other(may), name).toEqual([...new Set(other(done))]);
+      expect(may, name).toEqual(expect.arrayContaining(done.filter((call) => state.test(call))));
+    }
+    for (const name of template.functions.keys())
+      expect(
+        allowed(name)
+          .filter((call) => state.test(call))
+          .sort(),
+        name,
+      ).toEqual([...everywhere].sort());
   });
 
   it('is taken by EventBridge for one function, and for schedules of this stage and account only', () => {
