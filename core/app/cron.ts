@@ -7,8 +7,10 @@ import { LongshoreError, shown } from '../base/errors.ts';
 export function patternOf(name: string, cron: string, timezone: string): (after: number) => number | null {
   try {
     const pattern = new Cron(cron, { timezone, paused: true });
-    // An unknown time zone only shows when it is used, and "0 0 30 2 *" is a pattern without a day.
-    if (pattern.nextRun() === null) throw new Error('the pattern never comes due');
+    // An unknown time zone only shows when it is used, and "0 0 30 2 *" is a pattern without a day. One whose year is over is
+    // none of these: an app must not fail to start because time has passed.
+    if ((pattern.nextRun() ?? pattern.nextRun(new Date(0))) === null)
+      throw new Error('the pattern never comes due');
     return (after) => pattern.nextRun(new Date(after))?.getTime() ?? null;
   } catch (cause) {
     throw new LongshoreError(

@@ -5,8 +5,10 @@ import { isName } from '../base/checks.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
+import type { GuardedSchedules } from '../scheduler/stored/verbs.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
+import { openCursor, sealCursor } from './page-cursor.ts';
 import { Refusal } from './problem.ts';
 import { iso } from './records.ts';
 
@@ -19,11 +21,19 @@ export async function listSchedules(endpoint: Endpoint, call: Call): Promise<Ans
   const after = searchParams.get('after');
   if (!/^\d{1,4}$/.test(max))
     throw wrong(`max in the query to be an integer from 1 to 1000, got ${shown(max)}`);
-  const page = { max: Number(max), ...(after !== null && { after }) };
+  const ring = endpoint.client.app.keyRing();
+  const of = seesAll(call) ? null : JSON.stringify([call.caller.tenantId, [...(call.caller.jobs ?? [])]]);
+  // One's own name does as well as a place.
+  const from = after === null || of === null ? after : (openCursor(ring, of, after) ?? after);
+  const page = { max: Number(max), ...(from !== null && { after: from }) };
   const { schedules, next } = await asked('listing schedules', () => endpoint.client.schedules.list(page));
   // A page may have fewer than `max`, and go on: those of others are left out.
-  return { status: 200, body: { schedules: schedules.filter((one) => isMine(call, one)).map(viewOf), next } };
+  const mine = schedules.filter((one) => isMine(call, one)).map(viewOf);
+  const place = next === null || of === null ? next : sealCursor(ring, of, next);
+  return { status: 200, body: { schedules: mine, next: place } };
 }
+
+const seesAll = ({ caller }: Call): boolean => caller.tenantId === null && caller.jobs === null;
 
 export async function showSchedule(endpoint: Endpoint, call: Call, name: string): Promise<Answer> {
   return { status: 200, body: viewOf(await mine(endpoint, call, name)) };
@@ -51,17 +61,19 @@ export async function putSchedule(endpoint: Endpoint, call: Call, name: string):
     const detail = `Expected the name of a job, got ${shown(jobName)}. GET /openapi.json lists them.`;
     throw new Refusal(404, 'UNKNOWN_JOB', detail);
   }
-  // A name that somebody else has is not taken over.
-  const before = isName(name)
-    ? await asked('reading a schedule', () => endpoint.client.schedules.get(name))
-    : null;
-  if (before && !isMine(call, before)) throw taken(name);
   const { tenantId, actorId } = call.caller;
   const context = { ...(tenantId !== null && { tenantId }), ...(actorId !== null && { actorId }) };
   const said = Object.keys(context).length > 0 ? { context } : {};
   const all = { ...definition, name, job, ...said } as unknown as StoredScheduleDefinition<unknown>;
-  const made = await asked('writing a schedule', () => endpoint.client.schedules.upsert(all));
-  return { status: before ? 200 : 201, body: viewOf(made) };
+  // A name that somebody else has is not taken over, also when it was made a moment ago.
+  let isThere = false;
+  const over = (before: StoredScheduleInfo): void => {
+    if (!isMine(call, before)) throw taken(name);
+    isThere = true;
+  };
+  const { upsert } = endpoint.client.schedules as GuardedSchedules;
+  const made = await asked('writing a schedule', () => upsert(all, over));
+  return { status: isThere ? 200 : 201, body: viewOf(made) };
 }
 
 export async function removeSchedule(endpoint: Endpoint, call: Call, name: string): Promise<Answer> {
@@ -80,7 +92,8 @@ export const actOnSchedule =
       const id = await asked('enqueueing', () => schedules.runNow(name));
       return { status: 202, body: { id, statusUrl: `${endpoint.basePath}/jobs/${id}` } };
     }
-    await asked('writing a schedule', () => schedules[verb](name));
+    const guard = (found: StoredScheduleInfo): void => checkMine(call, name, found);
+    await asked('writing a schedule', () => (schedules as GuardedSchedules)[verb](name, guard));
     return { status: 200, body: viewOf(await mine(endpoint, call, name)) };
   };
 
@@ -88,7 +101,12 @@ export const actOnSchedule =
 async function mine({ client }: Endpoint, call: Call, name: string): Promise<StoredScheduleInfo> {
   checkCaller(call);
   const found = isName(name) ? await asked('reading a schedule', () => client.schedules.get(name)) : null;
-  if (found && isMine(call, found)) return found;
+  checkMine(call, name, found);
+  return found!;
+}
+
+function checkMine(call: Call, name: string, found: StoredScheduleInfo | null): void {
+  if (found && isMine(call, found)) return;
   const detail = `Expected the name of a schedule that is yours, got ${shown(name)}. GET /schedules lists them.`;
   throw new Refusal(404, 'NOT_FOUND', detail);
 }
@@ -108,6 +126,7 @@ async function asked<T>(during: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
+    if (error instanceof Refusal) throw error;
     if (error instanceof LongshoreError && error.code === 'CONFIG')
       throw new Refusal(
         404,

@@ -23,13 +23,23 @@ const mostTries = 10;
 const mostListed = 1_000;
 const longestText = 256;
 
+/** Sees the schedule that is there before anything is done to it, and may throw. */
+type Guard = (found: StoredScheduleInfo) => void;
+
+/** For callers who may not change every schedule: between a look of theirs and a change the name may become somebody else's. */
+export interface GuardedSchedules extends Omit<Schedules, 'upsert' | 'pause' | 'resume'> {
+  upsert(definition: StoredScheduleDefinition<unknown>, guard?: Guard): Promise<StoredScheduleInfo>;
+  pause(name: string, guard?: Guard): Promise<boolean>;
+  resume(name: string, guard?: Guard): Promise<boolean>;
+}
+
 interface Found {
   readonly home: Client;
   readonly store: ScheduleStore;
   readonly row: StoredSchedule;
 }
 
-export function storedVerbs(client: Client): Schedules {
+export function storedVerbs(client: Client): GuardedSchedules & Schedules {
   const { app } = client;
 
   const inCode = (name: string): Schedule | undefined => app.schedules.find((one) => one.name === name);
@@ -55,11 +65,13 @@ export function storedVerbs(client: Client): Schedules {
   /** Reads, decides and writes, and again after a lost race. `decide` answers `null` for "it stays as it is". */
   async function change(
     name: string,
+    guard: Guard | undefined,
     decide: (found: Found) => Promise<ScheduleRow | null>,
   ): Promise<StoredSchedule | null> {
     for (let tries = 0; tries < mostTries; tries++) {
       const found = await find(name);
       if (!found) throw unknown(name);
+      guard?.(infoOf(app, found.row));
       const row = await decide(found);
       if (row === null) return null;
       if (await found.store.write(row, found.row.version)) return found.store.get(name);
@@ -69,7 +81,10 @@ export function storedVerbs(client: Client): Schedules {
 
   const timeOf = async (home: Client): Promise<number> => (await home.backend.now?.()) ?? app.clock.now();
 
-  async function upsert(given: StoredScheduleDefinition<unknown>): Promise<StoredScheduleInfo> {
+  async function upsert(
+    given: StoredScheduleDefinition<unknown>,
+    guard?: Guard,
+  ): Promise<StoredScheduleInfo> {
     const { name, job, context } = given ?? {};
     const definition = await checked(given, client);
     if (inCode(name))
@@ -86,6 +101,7 @@ export function storedVerbs(client: Client): Schedules {
     await prepare(home, job, given.payload, { name, ...(context && { context }) }, uploads);
     for (let tries = 0; tries < mostTries; tries++) {
       const found = await find(name);
+      if (found) guard?.(infoOf(app, found.row));
       if (found && found.home.stores.schedules !== store)
         throw wrong(
           `another name than ${shown(name)}, which a schedule of backend "${found.home.backend.name}" has: remove that first`,
@@ -100,7 +116,7 @@ export function storedVerbs(client: Client): Schedules {
   }
 
   return {
-    upsert: (given) => upsert(given as StoredScheduleDefinition<unknown>),
+    upsert: (given: StoredScheduleDefinition<unknown>, guard?: Guard) => upsert(given, guard),
 
     async get(name) {
       const found = await find(name);
@@ -124,9 +140,9 @@ export function storedVerbs(client: Client): Schedules {
       return found ? found.store.remove(name) : false;
     },
 
-    async pause(name) {
+    async pause(name, guard?: Guard) {
       if (inCode(name)) return pauseSchedule(client, name);
-      const changed = await change(name, async ({ home, row }) => {
+      const changed = await change(name, guard, async ({ home, row }) => {
         const definition = definitionOf(app, row);
         if (definition.pausedAt !== undefined) return null;
         const now = await timeOf(home);
@@ -135,9 +151,9 @@ export function storedVerbs(client: Client): Schedules {
       return changed !== null;
     },
 
-    async resume(name) {
+    async resume(name, guard?: Guard) {
       if (inCode(name)) return resumeSchedule(client, name);
-      const changed = await change(name, async ({ home, row }) => {
+      const changed = await change(name, guard, async ({ home, row }) => {
         const { pausedAt, failure: _, ...definition } = definitionOf(app, row);
         if (pausedAt === undefined) return null;
         const now = await timeOf(home);

@@ -121,6 +121,16 @@ describe('a cron pattern', () => {
     expect((await refused({ cron: '0 0 30 2 *' })).message).toMatch(/never comes due$/);
   });
 
+  it('whose year is over comes due no more, and refuses nothing', async () => {
+    const { nextAfter } = schedule({ cron: '0 0 9 1 6 * 2020' });
+    const due = Date.UTC(2020, 5, 1, 9);
+    expect([await nextAfter(due - 1), await nextAfter(due), await nextAfter(Date.now())]).toEqual([
+      due,
+      null,
+      null,
+    ]);
+  });
+
   it.each(['61 * * * *', '0 25 * * *', '0 0 * * MOO', '@never'])(
     'refuses %j when it is asked',
     async (cron) => {

@@ -89,6 +89,46 @@ describe('/schedules', () => {
     expect(all.schedules).toHaveLength(1);
   });
 
+  it('pages without a name of somebody else', async () => {
+    const b = bench();
+    for (const name of ['a1', 'a2', 'z']) await b.send(`/schedules/${name}`, put(daily));
+    for (const name of ['secret-1', 'secret-2']) await b.send(`/schedules/${name}`, put(daily, keys.globex));
+    const names: string[] = [];
+    let after = '';
+    for (let pages = 0; pages < 9; pages++) {
+      const answer = await b.send(`/schedules?max=1${after}`, as(keys.acme));
+      expect(answer.text).not.toContain('secret');
+      const { schedules, next } = answer.body as { schedules: { name: string }[]; next: string | null };
+      names.push(...schedules.map(({ name }) => name));
+      if (next === null) break;
+      const other = (await b.send(`/schedules?after=${next}`, as(keys.globex))).body;
+      expect(JSON.stringify(other)).not.toContain('"name":"a');
+      after = `&after=${next}`;
+    }
+    expect(names).toEqual(['a1', 'a2', 'z']);
+    const own = (await b.send('/schedules?after=a1&max=1', as(keys.acme))).body;
+    expect(own).toMatchObject({ schedules: [{ name: 'a2' }] });
+    const all = (await b.send('/schedules?max=3', as(keys.operator))).body;
+    expect(all).toMatchObject({ next: 'secret-1' });
+  });
+
+  it('leaves a name to the tenant who was first by a moment', async () => {
+    const b = bench();
+    const store = b.client.stores.schedules!;
+    const { write } = store;
+    let isFirst = true;
+    const writeLate: typeof write = async (row, over) => {
+      if (isFirst) {
+        isFirst = false;
+        expect((await b.send('/schedules/wanted', put(daily, keys.globex))).status).toBe(201);
+      }
+      return write(row, over);
+    };
+    Object.assign(store, { write: writeLate });
+    expect((await b.send('/schedules/wanted', put(daily))).status).toBe(409);
+    expect((await b.send('/schedules/wanted', as(keys.globex))).body).toMatchObject({ tenantId: 'globex' });
+  });
+
   it('is closed to a credential without it', async () => {
     const b = createBench();
     for (const sent of [put(daily, keys.operator), as(keys.operator)]) {
