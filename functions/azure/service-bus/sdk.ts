@@ -16,6 +16,9 @@ import { createSdkSessions, type Session } from './sdk-sessions.ts';
 /** Service Bus answers a drain with all it has, so a look needs no long wait. */
 const lookMs = 20;
 
+/** The link allows what a single message may have. A larger batch ends it. */
+const mostInBatch = { bytes: 1_048_576, messages: 4_500 };
+
 export const loadSdk = () => import('@azure/service-bus').catch(optional('@azure/service-bus'));
 
 export async function openServiceBus(
@@ -123,7 +126,13 @@ export async function openServiceBus(
     indexes: readonly number[],
     answers: (unknown | null)[],
   ): Promise<void> {
-    const newBatch = () => bounded(() => senderOf(queue).createMessageBatch());
+    const newBatch = () =>
+      bounded(async () => {
+        const sender = senderOf(queue);
+        const made = await sender.createMessageBatch();
+        const { bytes } = mostInBatch;
+        return made.maxSizeInBytes > bytes ? sender.createMessageBatch({ maxSizeInBytes: bytes }) : made;
+      });
     let batch: number[] = [];
     let open = await newBatch();
     let silence: Error | null = null;
@@ -141,7 +150,7 @@ export async function openServiceBus(
     };
     for (const i of indexes) {
       const message: ServiceBusMessage = messages[i]!;
-      if (!open.tryAddMessage(message)) {
+      if (batch.length >= mostInBatch.messages || !open.tryAddMessage(message)) {
         await flush();
         open = await newBatch();
         // A batch of one is larger than the message itself: let Service Bus decide.

@@ -32,11 +32,13 @@ export interface ServiceBusServerOptions {
   /** Another than a loopback address makes it public. @default '127.0.0.1' */
   readonly host?: string;
   readonly clock?: Clock;
-  /** Bytes of one message or one batch, as the tier has it. @default 262_144 (Standard) */
+  /** Bytes of one message, as the tier has it: up to 104_857_600 on Premium. A batch has 1 MB at most. @default 262_144 (Standard) */
   readonly maxMessageBytes?: number;
 }
 
 const management = '/$management';
+/** Of a batch, whatever a single message may have. */
+const most = { bytes: 1_048_576, messages: 4_500 };
 const deadLettersOf = (name: string): string => `${name}/$DeadLetterQueue`;
 
 export type ServiceBusServer = Awaited<ReturnType<typeof startServiceBus>>;
@@ -104,12 +106,16 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
     }
     const { format } = rest as { format?: number };
     const refusal = take(find(address), message as Message | Buffer, format);
+    if (refusal === batchTooLarge) return receiver!.close(refusal);
     delivery!.update(true, (refusal ? rejected(refusal) : accepted()) as never);
   });
 
   function take(queue: Queue | null, message: Message | Buffer, format: number | undefined) {
     if (!queue) return notFound('');
     const decoded: Decoded[] = messagesOf(message, format);
+    const isBatch = decoded.length > 1;
+    if (isBatch && (decoded.length > most.messages || (message as Buffer).length > most.bytes))
+      return batchTooLarge;
     if (decoded.some((one) => sizeOf(one) > maxMessageBytes)) {
       return {
         condition: 'amqp:link:message-size-exceeded',
@@ -252,6 +258,12 @@ function replyLink(connection: EventContext['connection'], address: string): Sen
 const unauthorized = {
   condition: 'amqp:unauthorized-access',
   description: "Unauthorized access. 'Send' claim(s) are required to perform this operation.",
+};
+
+/** Unlike a message that is too large, it ends the link. */
+const batchTooLarge = {
+  condition: 'amqp:link:message-size-exceeded',
+  description: `The batch exceeds ${most.bytes} bytes or ${most.messages} messages. The link is detached.`,
 };
 
 const notFound = (address: string) => ({

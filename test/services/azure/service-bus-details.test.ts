@@ -6,6 +6,7 @@ import { type ServiceBusBackend, serviceBus } from '../../../functions/azure/ind
 import { createIntentLog } from '../../../functions/azure/service-bus/intent-log.ts';
 import { tagsOf } from '../../../functions/azure/service-bus/message.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
+import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
 import { until } from '../../kit/until.ts';
 import { eachWithServiceBus, message, minute, take } from './bus-kit.ts';
 
@@ -218,6 +219,23 @@ describe('serviceBus()', () => {
       ...Array.from({ length: 3 }, () => 'scheduled'),
     ]);
     expect(new Set(bus.server.bodies('mail'))).toEqual(new Set(messages.map(({ body }) => body)));
+  });
+
+  it('keeps a batch to 1 MB and 4,500 messages, also where a message may have 100 MB', async () => {
+    const { clock } = bus;
+    const premium = await startServiceBus({ clock, maxMessageBytes: 104_857_600 });
+    premium.createQueue('mail', { duplicateWindowMs: minute });
+    const { connectionString } = premium;
+    const backend = bus.open({ connectionString, maxBodyBytes: 100_000_000 });
+    const messages = [
+      ...Array.from({ length: 5_000 }, (_, i) => message(`small ${i}`)),
+      ...Array.from({ length: 20 }, (_, i) => message(`large ${i}`, { body: `${i} ${'x'.repeat(200_000)}` })),
+      message('huge', { body: 'x'.repeat(3_000_000) }),
+    ];
+    const failed = (await backend.enqueue(messages)).filter(({ ok }) => !ok);
+    expect([failed, premium.bodies('mail').length]).toEqual([[], messages.length]);
+    await backend.close();
+    await premium.stop();
   });
 
   it('refuses a message that only its properties make too large, and sends its neighbours', async () => {
