@@ -11,6 +11,7 @@ import type {
 import { toError } from '../../../core/base/failure.ts';
 import type { Holding, ReceivedMessage } from './api.ts';
 import { codeOf, sessionLost } from './errors.ts';
+import { shareClaims } from './sdk-claims.ts';
 
 export type Session = ServiceBusSessionReceiver;
 
@@ -24,11 +25,25 @@ interface SessionPorts {
   patient(session: Session): Session;
 }
 
+/** Requests for sessions of a queue. */
+interface Asking {
+  /** Those under way. */
+  under: number;
+  /** Not received yet. */
+  arrived: ReceivedMessage[];
+  /** The last call has received something. */
+  isBusy: boolean;
+  /** Wakes a receive call that waits. */
+  readonly receivers: Set<() => void>;
+}
+
 /** How long Service Bus may look for a session that is there. */
 const lookMs = 250;
 /** A session that was accepted has a message, unless that has just expired. */
 const firstMessageMs = 1_000;
-const mostAtOnce = 10;
+const mostAtOnce = 100;
+/** A session that came too late for its receive call is given back when no other call has wanted it by then. */
+const unwantedMs = 1_000;
 /** How often a settlement looks whether its link is gone: the SDK itself would wait for a minute. */
 const linkLookMs = 200;
 
@@ -37,23 +52,23 @@ const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0
 export function createSdkSessions({ client, retryOptions, bounded, patient }: SessionPorts) {
   /** By the message that each is held for. */
   const held = new WeakMap<object, Session>();
-  const closing = new Set<Promise<void>>();
+  /** By queue. */
+  const asking = new Map<string, Asking>();
 
   /** The SDK waits for a session as long as for any other request. It reads how long that is when the call begins. */
   function acceptNext(queue: string, waitMs: number): Promise<Session> {
     const usualMs = retryOptions.timeoutInMs;
     retryOptions.timeoutInMs = waitMs;
-    const accepting = client().acceptNextSession(queue, options);
+    const by = client();
+    shareClaims(by);
+    const accepting = by.acceptNextSession(queue, options);
     retryOptions.timeoutInMs = usualMs;
     return accepting;
   }
 
   function close(session: Session): void {
     if (session.isClosed) return;
-    const closed: Promise<void> = bounded(() => session.close(), retryOptions.timeoutInMs)
-      .catch(() => {}) // then it ends with its lock
-      .finally(() => closing.delete(closed));
-    closing.add(closed);
+    bounded(() => session.close(), retryOptions.timeoutInMs).catch(() => {}); // then it ends with its lock
   }
 
   /** The next message of a free session; `null` = there is none. */
@@ -74,24 +89,73 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
     return Object.assign(message, { lockedUntilUtc: session.sessionLockedUntilUtc });
   }
 
-  /** While every call finds a session, twice as many follow. */
-  async function lookForMany(queue: string, max: number): Promise<ReceivedMessage[]> {
-    const found: ReceivedMessage[] = [];
-    for (
-      let asked = 0, calls = 1;
-      found.length === asked && asked < max;
-      calls = Math.min(mostAtOnce, calls * 2)
-    ) {
-      const now = Math.min(calls, max - asked);
-      asked += now;
-      const looks = Array.from({ length: now }, () => takeOne(queue, lookMs));
-      const results = await Promise.allSettled(looks);
-      for (const result of results)
-        if (result.status === 'fulfilled' && result.value) found.push(result.value);
-      const failed = results.find((result) => result.status === 'rejected');
-      if (failed && found.length === 0) throw failed.reason;
+  function askingFor(queue: string): Asking {
+    const known = asking.get(queue);
+    if (known) return known;
+    const fresh: Asking = { under: 0, arrived: [], isBusy: false, receivers: new Set() };
+    asking.set(queue, fresh);
+    return fresh;
+  }
+
+  /** One request more for a session. What it finds is for the receive call that is there then, or for the next one. */
+  async function ask(queue: string, waitMs: number): Promise<void> {
+    const of = askingFor(queue);
+    of.under++;
+    const message = await takeOne(queue, waitMs).finally(() => of.under--);
+    if (!message) return;
+    of.arrived.push(message);
+    for (const wake of of.receivers) wake();
+    const giveBack = setTimeout(() => {
+      const at = of.arrived.indexOf(message);
+      if (at >= 0) release(of.arrived.splice(at, 1)[0]!);
+    }, unwantedMs);
+    giveBack.unref();
+  }
+
+  /** So many requests more. Resolves when they have ended, rejects when all have failed. */
+  async function askFor(queue: string, count: number, waitMs: number): Promise<void> {
+    const asks = Array.from({ length: count }, () => ask(queue, waitMs));
+    const results = await Promise.allSettled(asks);
+    const [failed, ...others] = results.filter((result) => result.status === 'rejected');
+    if (failed && others.length === count - 1) throw failed.reason;
+  }
+
+  /** While every request finds a session, as many follow as there is room for. */
+  async function look(queue: string, max: number): Promise<ReceivedMessage[]> {
+    const of = askingFor(queue);
+    const found: ReceivedMessage[] = of.arrived.splice(0, max);
+    for (let count = 1; found.length < max; count = Math.min(mostAtOnce, max - found.length)) {
+      await askFor(queue, count, lookMs).catch((error) => {
+        if (found.length === 0) throw error; // what was found before must not be lost
+      });
+      const more = of.arrived.splice(0, max - found.length);
+      found.push(...more);
+      if (more.length < count) break;
     }
     return found;
+  }
+
+  /** The first that comes, and what has come by then. A queue that has just given some is asked for all that there is room for. */
+  async function wait(queue: string, max: number, waitMs: number): Promise<ReceivedMessage[]> {
+    const of = askingFor(queue);
+    if (of.arrived.length === 0) {
+      const room = Math.min(mostAtOnce, max);
+      const come = Promise.withResolvers<void>();
+      of.receivers.add(come.resolve);
+      try {
+        if (of.isBusy && of.under < room) {
+          await Promise.race([come.promise, askFor(queue, room - of.under, lookMs)]);
+        }
+        of.isBusy = of.arrived.length > 0;
+        if (!of.isBusy) {
+          await Promise.race([come.promise, askFor(queue, 1, waitMs)]);
+        }
+      } finally {
+        of.receivers.delete(come.resolve);
+      }
+    }
+    of.isBusy = of.arrived.length > 0;
+    return of.arrived.splice(0, max);
   }
 
   function release(holding: Holding): void {
@@ -120,12 +184,8 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
     holds: (holding: Holding): boolean => held.has(holding),
     release,
     /** `waitMs` 0 = look once; otherwise it waits for one. */
-    async receive(queue: string, max: number, waitMs: number): Promise<ReceivedMessage[]> {
-      await Promise.all(closing);
-      if (waitMs <= 0) return lookForMany(queue, max);
-      const message = await takeOne(queue, waitMs);
-      return message ? [message] : [];
-    },
+    receive: (queue: string, max: number, waitMs: number): Promise<ReceivedMessage[]> =>
+      waitMs > 0 ? wait(queue, max, waitMs) : look(queue, max),
     /** Closes the session, unless it is to be tried again. */
     async settle(holding: Holding, request: (session: Session) => Promise<void>): Promise<void> {
       await onLink(holding, request);
