@@ -55,7 +55,7 @@ export interface ServiceBusApi {
   /** Opens a link, which needs the right to send. Rejects when that, or the queue, is missing. */
   openSender(queue: string): Promise<void>;
   /**
-   * `waitMs` 0 = look once; otherwise it waits for one message and receives only that.
+   * `waitMs` 0 = look once; otherwise it waits for the first message. More come with it where the call before brought all it asked for.
    * @param link of those that look: each holds 2,048 messages that are not settled. @default 0
    */
   receive(entity: Entity, max: number, waitMs: number, link?: number): Promise<ReceivedMessage[]>;

@@ -74,8 +74,7 @@ export function openServiceBusBackend(
         clock,
         longPollMs,
         mostPerCall,
-        // For more, the SDK would wait a second. A session brings one, and a look for others would hold it back.
-        mostPerPoll: ({ sessions }) => (sessions ? mostPerCall : 1),
+        mostPerPoll: () => mostPerCall,
         addressesOf: (queue) => [addressOf(queue)],
         receive,
         async release(leases) {

@@ -11,7 +11,7 @@ import type {
 import { toError } from '../../../core/base/failure.ts';
 import type { Holding, ReceivedMessage } from './api.ts';
 import { codeOf, sessionLost } from './errors.ts';
-import { shareClaims } from './sdk-claims.ts';
+import { shareRights } from './sdk-rights.ts';
 
 export type Session = ServiceBusSessionReceiver;
 
@@ -60,7 +60,7 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
     const usualMs = retryOptions.timeoutInMs;
     retryOptions.timeoutInMs = waitMs;
     const by = client();
-    shareClaims(by);
+    shareRights(by);
     const accepting = by.acceptNextSession(queue, options);
     retryOptions.timeoutInMs = usualMs;
     return accepting;

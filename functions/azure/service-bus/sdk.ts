@@ -15,6 +15,8 @@ import { createSdkSessions, type Session } from './sdk-sessions.ts';
 
 /** Service Bus answers a drain with all it has, so a look needs no long wait. */
 const lookMs = 20;
+/** What is there comes at once. The SDK would wait for a second for more. */
+const afterFirstMs = 5;
 
 /** The link allows what a single message may have. A larger batch ends it. */
 const mostInBatch = { bytes: 1_048_576, messages: 4_500 };
@@ -38,6 +40,8 @@ export async function openServiceBus(
   const receivers = new Map<string, ServiceBusReceiver>();
   /** The last call of each receiver: a receiver does one thing at a time. */
   const lastCalls = new WeakMap<ServiceBusReceiver, Promise<unknown>>();
+  /** Those whose last call brought all that it asked for: there are probably more. */
+  const busy = new WeakSet<ServiceBusReceiver>();
 
   function senderOf(queue: string): ServiceBusSender {
     const sender = senders.get(queue) ?? client.createSender(queue);
@@ -177,10 +181,14 @@ export async function openServiceBus(
       await bounded(() => senderOf(queue).createMessageBatch());
     },
     async receive(entity, max, waitMs, link = 0) {
-      // Asked to wait for several, the SDK would hold the first one back for a second.
-      return waitMs > 0
-        ? receiveWith(receiverOf(entity, 'waits'), 1, waitMs)
-        : receiveWith(receiverOf(entity, link), max, lookMs);
+      if (waitMs <= 0) return receiveWith(receiverOf(entity, link), max, lookMs);
+      const receiver = receiverOf(entity, 'waits');
+      // Asked for several, the SDK holds the first one back until Service Bus says that there are no more: a round trip.
+      const wanted = busy.has(receiver) ? max : 1;
+      busy.delete(receiver);
+      const found = await receiveWith(receiver, wanted, waitMs);
+      if (found.length >= wanted) busy.add(receiver);
+      return found;
     },
     receiveOfSessions: (queue, max, waitMs) => sessions.receive(queue, max, waitMs),
     letGo: sessions.release,
@@ -230,6 +238,8 @@ function patientSession(session: Session, timeoutMs: number): Session {
 function makePatient({ _batchingReceiverLite: lite }: BatchingReceiver, timeoutMs: number): void {
   if (!lite?.tryDrainReceiver) return;
   lite._drainTimeoutInMs = timeoutMs / 2;
+  const remainingFn = lite._getRemainingWaitTimeInMsFn?.bind(lite);
+  if (remainingFn) lite._getRemainingWaitTimeInMsFn = (waitMs) => remainingFn(waitMs, afterFirstMs);
   const drain = lite.tryDrainReceiver.bind(lite);
   lite.tryDrainReceiver = (...of) => drain(...of).catch(() => {});
 }
@@ -237,6 +247,7 @@ function makePatient({ _batchingReceiverLite: lite }: BatchingReceiver, timeoutM
 interface BatchingReceiver {
   readonly _batchingReceiverLite?: {
     _drainTimeoutInMs?: number;
+    _getRemainingWaitTimeInMsFn?(maxWaitMs: number, afterFirstMs: number): () => number;
     tryDrainReceiver?(...given: unknown[]): Promise<void>;
   };
 }

@@ -306,25 +306,6 @@ describe('the timer', () => {
   });
 });
 
-describe('a batch', () => {
-  it('whose end could not be sent is looked after, in an app without schedules', async () => {
-    const t = await open();
-    const queue = t.server.queue('mail');
-    const { takes } = queue;
-    t.behaviour.set('row', () => {
-      queue.takes = () => false; // from here on every message is refused
-    });
-    await t.client.batch('over', [{ name: 'row' }], { job: t.job, onComplete: t.job });
-    await t.trigger.poll('mail');
-    expect([t.ran, t.server.bodies('mail')]).toEqual([['row'], []]);
-    queue.takes = takes;
-    t.clock.advance(2 * minute);
-    await t.host.tick('longshore-schedule');
-    await t.trigger.poll('mail');
-    expect(t.ran).toEqual(['row', 'over']);
-  });
-});
-
 describe('the record of an attempt', () => {
   it('names the function app and its instance', async () => {
     vi.stubEnv('WEBSITE_SITE_NAME', 'shop-jobs');

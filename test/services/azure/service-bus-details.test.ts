@@ -253,6 +253,16 @@ describe('serviceBus()', () => {
   });
 });
 
+describe('a fetch that waits', () => {
+  it('holds the first message back for no other one, and then has all there is room for', async () => {
+    const backend = open();
+    await backend.enqueue(Array.from({ length: 30 }, (_, i) => message(`m${i}`)));
+    const fetch = () => backend.fetch({ queues: ['mail'], max: 20, leaseMs: minute, waitMs: minute });
+    const found = [await fetch(), await fetch(), await fetch()];
+    expect(found.map(({ length }) => length)).toEqual([1, 20, 9]);
+  });
+});
+
 describe('leases', () => {
   it('outlast the locks of their queue, because those are renewed', async () => {
     const backend = open();

@@ -129,6 +129,42 @@ describe('a group', () => {
   });
 });
 
+describe('groups', () => {
+  it('are asked for by all free slots at once, when one has come', async () => {
+    const backend = open();
+    const fetch = (max: number) => backend.fetch({ queues: ['mail'], max, leaseMs: minute, waitMs: minute });
+    await put(backend, 'a');
+    expect(await fetch(20)).toHaveLength(1);
+    const queue = bus.server.queue('mail');
+    const { acceptSession } = queue;
+    const all = Promise.withResolvers<void>();
+    let asked = 0;
+    queue.acceptSession = () => {
+      if (++asked === 19) all.resolve();
+      return null;
+    };
+    const fetching = fetch(19);
+    await all.promise; // none of them has had an answer
+    queue.acceptSession = acceptSession;
+    await backend.enqueue([message('b', { group: 'another' })]);
+    expect(await fetching).toHaveLength(1);
+  });
+
+  it('that came too late for their call are given back, and no delivery is counted', async () => {
+    const late = open();
+    const fetch = (by: ServiceBusBackend, max: number) =>
+      by.fetch({ queues: ['mail'], max, leaseMs: minute, waitMs: minute });
+    await put(late, 'a');
+    await fetch(late, 20);
+    const fetching = fetch(late, 2);
+    await late.enqueue([message('b', { group: 'b' })]);
+    await fetching;
+    await late.enqueue([message('c', { group: 'c' })]); // for the other request, whose call is over
+    const [lease] = await fetch(open(), 1);
+    expect(lease).toMatchObject({ body: body('c'), attempt: 1, interrupted: false });
+  });
+});
+
 describe('a worker that is gone', () => {
   it('leaves its group to the next one when its lock ends, and settles nothing later', async () => {
     const frozen = createVirtualClock(); // its process stands still: it renews nothing

@@ -15,7 +15,7 @@ const sharedMs = 30_000;
 const shared = new WeakSet<Claims>();
 
 /** Called before a link is opened. */
-export function shareClaims(client: ServiceBusClient): void {
+export function shareRights(client: ServiceBusClient): void {
   const claims = (client as unknown as { _connectionContext?: { cbsSession?: Claims } })._connectionContext
     ?.cbsSession;
   const negotiate = claims?.negotiateClaim?.bind(claims);
