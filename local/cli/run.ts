@@ -6,6 +6,7 @@ import type { Input } from './definition.ts';
 import { explain } from './errors.ts';
 import type { Io } from './io.ts';
 import { createUi, plain, type Ui } from './output/ui.ts';
+import { fitted } from './output/width.ts';
 import { type Parsed, parseArgv } from './program.ts';
 import { createSession } from './session.ts';
 
@@ -45,7 +46,7 @@ async function execute(argv: readonly string[], parsed: Parsed, io: Io, ui: Ui):
   };
   const result = await across(command, input).finally(() => session.close());
   if (json && result.data !== null) io.stdout.write(`${JSON.stringify(result.data)}\n`);
-  else if (result.text !== '') io.stdout.write(`${result.text}\n`);
+  else if (result.text !== '') io.stdout.write(`${fitted(result.text, ui.columns)}\n`);
   return result.exit ?? 0;
 }
 

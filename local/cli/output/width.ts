@@ -44,3 +44,14 @@ export function wrapped(text: string, room: number): string[] {
   }
   return [...lines, line];
 }
+
+/** Sentences that are longer than a line are broken; what has columns or colours stays as it was made. @param width `null` = no terminal */
+export function fitted(text: string, width: number | null): string {
+  if (width === null) return text;
+  const isSentence = (line: string): boolean =>
+    columnsOf(line) > width && !line.includes('  ') && !line.includes('\u001b');
+  return text
+    .split('\n')
+    .map((line) => (isSentence(line) ? wrapped(line, width).join('\n') : line))
+    .join('\n');
+}

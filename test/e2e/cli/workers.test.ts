@@ -60,7 +60,8 @@ running for  job        id     worker
        90 s  slow       job-2  hafen-1:102
         1 s  mail.send  job-1  hafen-1:102
 
-3 workers: 1 healthy, 1 unhealthy, 1 gone. 2 of 4 slots busy, 120 done, 3 failed, 60 MB.
+3 workers: 1 healthy, 1 unhealthy, 1 gone. 2 of 4 slots busy, 120 done, 3
+failed, 60 MB.
 `);
 });
 

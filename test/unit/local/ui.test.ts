@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createUi, number, plain, short } from '../../../local/cli/output/ui.ts';
-import { columnsOf } from '../../../local/cli/output/width.ts';
+import { columnsOf, fitted } from '../../../local/cli/output/width.ts';
 
 const id = '0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
 const row = { id, job: 'j'.repeat(128), error: `no such address, ${'and so on '.repeat(30)}` };
@@ -115,4 +115,16 @@ it('leaves nothing of a text that moves a cursor, changes a colour or turns text
   ];
   for (const mark of ['\u001b[2J', '\u001b]0;title\u0007', '\u009b31m', '\r\n', '\u0000', ...marks])
     expect(plain(`a${mark}b`), JSON.stringify(mark)).toMatch(/^a ?b$/);
+});
+
+describe('a text on a terminal', () => {
+  it('has its sentences broken between words, and its tables as they are', () => {
+    const sentence = 'There are older ones: look at more with --look';
+    const line = `${'a'.repeat(30)}  ${'b'.repeat(30)}`;
+    expect(fitted(`${line}\n\n${sentence}`, 40)).toBe(
+      `${line}\n\nThere are older ones: look at more with\n--look`,
+    );
+    expect(fitted(sentence, null)).toBe(sentence);
+    expect(fitted(`\u001b[31m${sentence}`, 40)).toBe(`\u001b[31m${sentence}`);
+  });
 });
