@@ -65,7 +65,9 @@ export function unknownJob(
   const isYoung = startedAt - (schedule ?? issuedAt) < app.unknownJobGraceMs;
   const next = isYoung ? 'It is released: a newer worker may know it.' : 'Deploy the job, then retry it.';
   const error = new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here. ${next}`);
-  return isYoung ? release(releaseDelayMs, error) : rejected('rejected', error);
+  // Spread, because an idle worker looks every 5 s: in step with that it would always be the one that takes the message again.
+  const delayMs = Math.round(releaseDelayMs * (0.5 + app.random()));
+  return isYoung ? release(delayMs, error) : rejected('rejected', error);
 }
 
 /** A schema may ask a database: only its "no" is final. A fault of its own or of the payload store is a failed attempt. */

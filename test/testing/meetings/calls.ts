@@ -6,6 +6,7 @@ export type Gate = (call: string, args: readonly unknown[], make: () => Promise<
 /** They answer at once and ask nobody. */
 const local: ReadonlySet<string> = new Set(['keepsOrder', 'onWarning', 'watchEnd', 'onLost', 'within']);
 
+/** @param path of the target below the backend */
 export function behind<T extends object>(target: T, gate: Gate, path = ''): T {
   const parts = new Map<PropertyKey, unknown>();
   return new Proxy(target, {
@@ -22,6 +23,9 @@ export function behind<T extends object>(target: T, gate: Gate, path = ''): T {
 
 function partOf(owner: object, value: unknown, gate: Gate, path: string): unknown {
   if (typeof value === 'function') {
+    // Another view of records: what is asked of it are calls, too.
+    if (path === 'recordsOf')
+      return (...args: unknown[]) => behind(value.apply(owner, args) as object, gate, 'stores.records.');
     if (local.has(path.slice(path.lastIndexOf('.') + 1))) return value.bind(owner);
     return (...args: unknown[]) => gate(path, args, async () => value.apply(owner, args));
   }

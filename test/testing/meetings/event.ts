@@ -1,11 +1,14 @@
 /** What happens to a world, and what it excuses. */
 
+import type { Feature } from './feature.ts';
 import type { World } from './world.ts';
 
 /** One moment at which an event comes. */
 export interface Meeting {
   /** For people: `while it waits`. */
   readonly when: string;
+  /** Another story than that of senders and workers. */
+  instead?(feature: Feature, meeting: Meeting): Promise<string[]>;
   /** Nothing is sent yet. */
   before?(world: World): void | Promise<void>;
   /** All is sent, and no worker has begun. */

@@ -2,6 +2,7 @@
 
 import type { Happening } from './event.ts';
 import * as faults from './events-faults.ts';
+import * as others from './events-others.ts';
 import * as people from './events-people.ts';
 
 export const happenings = {
@@ -20,6 +21,14 @@ export const happenings = {
   'a stale owner': faults.staleOwner,
   'a second delivery': faults.deliveredTwice,
   "a step of the host's clock": faults.clockStep,
+  move: others.move,
+  'a late relay of an outbox': others.lateRelay,
+  failover: others.failover,
+  'a process without the backend': others.processWithoutBackend,
+  'another release': others.otherRelease,
+  'another tenant over HTTP': others.otherTenant,
+  'an isolated handler': others.isolatedHandler,
+  testApp: others.inATest,
 } satisfies Readonly<Record<string, Happening>>;
 
 export type EventName = keyof typeof happenings;

@@ -182,7 +182,7 @@ export const waitFor: Feature = {
   send: stepsWithSleep.send,
   meanwhile: (people, round) =>
     void people.clock.after(20 * second, async () => {
-      for (const key of three(round)) await people.client.emit('go', 'now', { key, keepMs: 10 * minute });
+      for (const key of three(round)) await people.client.emit('go', 'now', { key, keepMs: 180 * minute });
     }),
 };
 

@@ -81,7 +81,8 @@ const orderedGroup = (onRetry: 'wait' | 'step-aside'): Feature => ({
   check: (seen) => [
     ...atOnce(seen, 1),
     // A job that gets another time arrives then, a dead letter that is retried arrives anew. With `step-aside` a failed one comes later, too.
-    ...inOrder(
+    // With `step-aside` a job that failed, or that a worker released, is overtaken.
+    ...(onRetry === 'wait' ? inOrder : () => [])(
       seen,
       ({ id, label }) =>
         seen.times.has(id) || seen.runs.some((run) => run.label === label && run.end === 'failed'),
@@ -105,7 +106,7 @@ export const breaker: Feature = {
 };
 
 const operatorOf = (self: Process) =>
-  createOperator(self.client, { actor: 'somebody', from: 'the law of meetings' });
+  createOperator(self.home, { actor: 'somebody', from: 'the law of meetings' });
 
 const pausedMs = 20 * second;
 

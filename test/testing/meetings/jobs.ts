@@ -1,18 +1,19 @@
 /** The jobs of the features, and the ways in which several of them send. */
 
+import { extname } from 'node:path';
 import type { JobDefinition } from '../../../core/app/job.ts';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
 import type { StandardSchema } from '../../../core/app/schema.ts';
 import { defineJob, delays, type Job } from '../../../core/index.ts';
 import type { Seen, SentJob } from './feature.ts';
-import type { Process, Run, Work } from './process.ts';
+import { type Process, queue, type Run, type Work } from './process.ts';
+
+export { queue } from './process.ts';
 
 /** Any value: what is checked here is not the payload. */
 export const any = <T>(): StandardSchema<T, T> => ({
   '~standard': { version: 1, vendor: 'longshore', validate: (value) => ({ value: value as T }) },
 });
-
-export const queue = 'work';
 
 /** Makes a payload too large for a queue that takes little. */
 export const filling = 'large '.repeat(1_000);
@@ -25,10 +26,18 @@ const common = { queue, retry, maxRetries: 2, timeoutMs: 120_000 };
 type Parts = Partial<JobDefinition<StandardSchema<Work, Work>, unknown>>;
 
 export function workJob(self: Process, parts: Parts = {}): Job<Work> {
+  const placement =
+    self.isIsolated && !parts.handle
+      ? ({
+          isolate: 'thread',
+          module: new URL(`./isolated${extname(import.meta.url)}`, import.meta.url),
+        } as const)
+      : {};
   return defineJob({
     ...{ name: 'work', payload: any<Work>(), ...common },
     handle: (work, ctx) => self.work(work, ctx),
     ...parts,
+    ...placement,
   }) as Job<Work>;
 }
 

@@ -11,6 +11,7 @@ const boundMs = leaseMs + 60_000;
 
 /** Resolves with complaints; none = the two get along. */
 export async function meet(feature: Feature, meeting: Meeting, harness: MeetingHarness): Promise<string[]> {
+  if (meeting.instead) return meeting.instead(feature, meeting).catch((error: Error) => [`${error.stack}`]);
   const world = await openWorld(feature, harness);
   try {
     if (feature.transacts && !world.opening().begin) return await notRefused(world);

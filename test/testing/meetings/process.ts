@@ -17,10 +17,11 @@ import {
   startWorker,
   tick,
 } from '../../../core/index.ts';
+import type { Backends } from '../../../core/routing/backends.ts';
 import { behind, type Gate } from './calls.ts';
 import type { Timeline } from './timeline.ts';
 
-const signing = keyRing([{ kid: 'meetings', secret: new Uint8Array(32).fill(7) }]);
+export const signing = keyRing([{ kid: 'meetings', secret: new Uint8Array(32).fill(7) }]);
 
 /** One run of a handler, as the handler saw it. */
 export interface Run {
@@ -52,10 +53,20 @@ export interface Work {
 
 export type AppParts = Pick<AppOptions, 'jobs' | 'schedules' | 'queues' | 'use' | 'maxBodyBytes'>;
 
+/** What a process connects to: a backend, or several by name. */
+export type Address =
+  | QueueBackend
+  | {
+      readonly backends: Backends;
+      /** The name of the one that the jobs belong to. */
+      readonly home: string;
+      readonly failover?: Readonly<Record<string, string>>;
+    };
+
 export interface ProcessOptions {
   readonly name: string;
   readonly timeline: Timeline;
-  readonly backend: QueueBackend;
+  readonly address: Address;
   readonly runs: Run[];
   /** Labels whose handlers throw. */
   readonly failing: ReadonlySet<string>;
@@ -65,6 +76,8 @@ export interface ProcessOptions {
   parts(self: Process): AppParts;
   readonly store?: Partial<Stores>;
   readonly ticks?: boolean;
+  /** Handlers run in a thread. */
+  readonly isIsolated?: boolean;
 }
 
 export type Process = ReturnType<typeof createProcess>;
@@ -75,6 +88,17 @@ export const poison = 'x';
 export const leaseMs = 30_000;
 export const workMs = 1_000;
 const tickMs = 5_000;
+export const queue = 'work';
+
+/** The same series for the same name. */
+function chance(name: string): () => number {
+  let state = 0;
+  for (const character of name) state = Math.imul(state ^ character.codePointAt(0)!, 0x01000193);
+  return () => {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5;
+    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
+  };
+}
 
 export function createProcess(options: ProcessOptions) {
   const { name, timeline, runs, failing } = options;
@@ -113,14 +137,23 @@ export function createProcess(options: ProcessOptions) {
     }
   };
 
-  const backend = behind(options.backend, gate);
+  const { address } = options;
+  const isOne = !('backends' in address);
+  const gateOf =
+    (one: string): Gate =>
+    (call, ...rest) =>
+      gate(`${one}/${call}`, ...rest);
+  const backends = isOne
+    ? { default: behind(address, gate) }
+    : (Object.fromEntries(
+        Object.entries(address.backends).map(([one, at]) => [one, at && behind(at, gateOf(one))]),
+      ) as unknown as Backends);
   const events: LongshoreEvent[] = [];
   let works = false;
 
   const self = {
     name,
     clock,
-    backend,
     calls,
     moments,
     twice,
@@ -132,6 +165,15 @@ export function createProcess(options: ProcessOptions) {
     get client(): Client {
       return client;
     },
+    /** One per backend. */
+    get clients(): readonly Client[] {
+      return [...(client.backends?.values() ?? [client])];
+    },
+    /** That of the backend that the jobs belong to. */
+    get home(): Client {
+      return (!isOne && client.backends?.get(address.home)) || client;
+    },
+    isIsolated: options.isIsolated ?? false,
     get isDead() {
       return state === 'dead';
     },
@@ -163,9 +205,13 @@ export function createProcess(options: ProcessOptions) {
     startWorker(): void {
       if (works) return;
       works = true;
-      startWorker(app, { backend, store, leaseMs, concurrency: 3, testing: { rssBytes: () => 1 } });
+      // A thread takes time of ours to start, so there is one.
+      const rest = { leaseMs, concurrency: self.isIsolated ? 1 : 3, testing: { rssBytes: () => 1 } };
+      if (isOne) startWorker(app, { ...rest, backend: backends.default!, store });
+      else void startWorker(app, { ...rest, ...routing, backend: backends });
       if (options.ticks) tickNow();
     },
+    startTicking: () => tickNow(),
     freeze(): void {
       if (state !== 'alive') return;
       state = 'frozen';
@@ -189,6 +235,12 @@ export function createProcess(options: ProcessOptions) {
     for (const run of runs) if (run.by === name && run.end === null) run.lostAt ??= timeline.elapsed();
   }
 
+  /** Around a handler in a thread, whose time is ours. */
+  async function outside(ctx: HandlerContext, next: () => Promise<unknown>): Promise<void> {
+    if (!app.jobs.get(ctx.job)?.isolation) return void (await next());
+    await self.work((await timeline.during(next())) as Work, ctx);
+  }
+
   function tickNow(): void {
     void tick(app, client).then(
       () => clock.after(tickMs, tickNow),
@@ -196,15 +248,26 @@ export function createProcess(options: ProcessOptions) {
     );
   }
 
+  const parts = options.parts(self);
   const app = createApp({
-    ...options.parts(self),
+    ...parts,
+    ...(!isOne && { queues: { [queue]: { ...parts.queues?.[queue], backend: address.home } } }),
+    ...(self.isIsolated && { use: [outside] }),
     signing,
     clock,
-    random: () => 0.5,
+    random: chance(name),
     newId: options.newId,
     on: (event) => events.push(event),
   });
   const { store = {} } = options;
-  const client = connect(app, backend, { store });
+  const routing = isOne
+    ? {}
+    : {
+        ...(address.failover && { failover: address.failover }),
+        store: Object.fromEntries(
+          Object.keys(backends).flatMap((one) => (backends[one] ? [[one, store]] : [])),
+        ),
+      };
+  const client = isOne ? connect(app, backends.default!, { store }) : connect(app, backends, routing);
   return self;
 }

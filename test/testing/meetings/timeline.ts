@@ -49,7 +49,7 @@ export function createTimeline(startMs = Date.UTC(2026, 0, 15, 12)) {
   }
 
   const clock: Clock = {
-    now: () => startMs + elapsedMs + stepMs,
+    now: () => Math.floor(startMs + elapsedMs + stepMs),
     after(delayMs, run) {
       activity++;
       const timer = { at: elapsedMs + Math.max(0, delayMs), run };

@@ -4,7 +4,7 @@ import type { JobRecord } from '../../../core/contract/store.ts';
 import type { Meeting } from './event.ts';
 import type { Fate, SentJob, Times } from './feature.ts';
 import { poison } from './process.ts';
-import type { World } from './world.ts';
+import { recordsOf, type World } from './world.ts';
 
 /** The note of a payload that people have changed. */
 export const changed = 'changed';
@@ -13,7 +13,7 @@ const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 
 
 /** What is not as it should be at the end; nothing = all is well. */
 export async function complaintsOf(world: World, meeting: Meeting): Promise<string[]> {
-  const records = new Map((await world.records()).map((record) => [record.id, record]));
+  const records = new Map((await recordsOf(world.people)).map((record) => [record.id, record]));
   return [
     ...workNotDone(world, meeting, records),
     ...untrueRecords(world, meeting, records),
@@ -150,10 +150,10 @@ async function wrongResults(world: World, records: Records): Promise<string[]> {
 }
 
 async function leftInQueues(world: World, records: Records): Promise<string[]> {
-  const { admin } = world.people.client.backend;
   const complaints: string[] = [];
   let dead = 0;
-  for (const { queue, ready, delayed, leased, dead: letters } of await admin!.stats()) {
+  const stats = world.people.clients.map(({ backend }) => backend.admin!.stats());
+  for (const { queue, ready, delayed, leased, dead: letters } of (await Promise.all(stats)).flat()) {
     dead += letters;
     if (ready + delayed + leased > 0)
       complaints.push(`queue ${queue} has ${ready} ready, ${delayed} delayed, ${leased} leased jobs`);
@@ -166,9 +166,8 @@ async function leftInQueues(world: World, records: Records): Promise<string[]> {
 }
 
 async function leftInLimits(world: World): Promise<string[]> {
-  const { limits } = world.people.client.stores;
-  const left = (await limits?.list({ max: 100 })) ?? [];
-  return left.flatMap(({ key, used, waiting }) => {
+  const lists = world.people.clients.map(({ stores }) => stores.limits?.list({ max: 100 }) ?? []);
+  return (await Promise.all(lists)).flat().flatMap(({ key, used, waiting }) => {
     // A rate and a breaker count what has been.
     const isHeld = used > 0 && !key.includes(':rate') && !key.startsWith('breaker:');
     return [

@@ -5,7 +5,7 @@ import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { JobRecord, PayloadStore } from '../../../core/contract/store.ts';
 import { createOperator, type Operator } from '../../../core/operator/index.ts';
 import type { Feature, Seen, Sent, SentJob } from './feature.ts';
-import { createProcess, type Process, type Run } from './process.ts';
+import { type Address, type AppParts, createProcess, type Process, type Run } from './process.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 
 export interface MeetingBench {
@@ -23,7 +23,7 @@ export interface World extends Seen {
   readonly timeline: Timeline;
   readonly runs: Run[];
   readonly rounds: Map<string, Sent>;
-  readonly sender: Process;
+  sender: Process;
   people: Process;
   /** Empty until they start. */
   readonly workers: Process[];
@@ -47,12 +47,18 @@ export interface World extends Seen {
   resent: number;
   /** While it answers `true`, calls like this one are refused. */
   isAway: (call: string, by: string) => boolean;
-  /** @param at where it connects to: the storage of the world without it */
-  start(name: string, at?: QueueBackend): Process;
+  /** Where processes connect to that are started without an address; `null` = to the storage. */
+  address: Address | null;
+  /** Handlers run in threads. */
+  isIsolated: boolean;
+  /** @param parts of its app: those of the feature without it */
+  start(name: string, at?: Address, parts?: (self: Process) => AppParts): Process;
   /** The storage opened once more, without a gate before it. */
   opening(): QueueBackend;
   /** Everybody who starts from now on connects to a storage of another place; resolves with it. */
   anotherPlace(): Promise<QueueBackend>;
+  /** Takes that back. */
+  backHome(): void;
   startWorkers(): void;
   send(by: Process, round: string): Promise<void>;
   /** Waits for something that processes do, while time goes on. */
@@ -83,7 +89,7 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
       changed: new Map(),
       times: new Map(),
     },
-    ...{ purged: false, resent: 0 },
+    ...{ purged: false, resent: 0, address: null, isIsolated: false },
     sender: undefined as never,
     people: undefined as never,
     isAway: () => false,
@@ -98,9 +104,13 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
       benches.push(await harness.open(timeline.clock));
       return world.opening();
     },
-    start(name, at = world.opening()) {
+    backHome() {
+      benches.unshift(benches.pop()!);
+    },
+    start(name, at = world.address ?? world.opening(), parts = feature.parts) {
       const made = createProcess({
-        ...{ name, timeline, backend: at, runs: world.runs, failing: world.failing, parts: feature.parts },
+        ...{ name, timeline, address: at, runs: world.runs, failing: world.failing, parts },
+        isIsolated: world.isIsolated,
         newId: () => `id-${String(++ids).padStart(4, '0')}`,
         isAway: (call) => world.isAway(call, name),
         store: feature.offloads ? { payloads: inMemory(payloads) } : {},
@@ -110,7 +120,8 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
       return made;
     },
     startWorkers() {
-      for (const name of ['worker A', 'worker B']) world.workers.push(world.start(name));
+      for (const name of world.isIsolated ? ['worker A'] : ['worker A', 'worker B'])
+        world.workers.push(world.start(name));
       for (const worker of world.workers) worker.startWorker();
     },
     async send(by, round) {
@@ -132,8 +143,8 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
       throw new Error(`Nobody has answered within ${mostMs} ms.`);
     },
     pass: async (ms) => void (await timeline.until(() => false, ms)),
-    operator: () => createOperator(world.people.client, { actor: 'somebody', from: 'the law of meetings' }),
-    records: () => world.people.client.stores.records.list({ max: 1_000 }),
+    operator: () => createOperator(world.people.home, { actor: 'somebody', from: 'the law of meetings' }),
+    records: () => recordsOf(world.people),
     processOf: ({ by }) => processes.get(by)!,
     async close() {
       for (const one of processes.values()) one.kill();
@@ -143,6 +154,11 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
   // Not by a spread, which would read `target` once.
   Object.assign(world, { sender: world.start('sender'), people: world.start('people') });
   return world;
+}
+
+export async function recordsOf({ clients }: Pick<Process, 'clients'>): Promise<JobRecord[]> {
+  const lists = clients.map(({ stores }) => stores.records.list({ max: 1_000 }));
+  return (await Promise.all(lists)).flat();
 }
 
 const inMemory = (kept: Map<string, Uint8Array>): PayloadStore => ({

@@ -1,0 +1,185 @@
+/** Others on the same data, and other ways on which a job comes to its handler. */
+
+import { createHttpHandler } from '../../../core/http/index.ts';
+import { move as moveBacklog } from '../../../local/move/move.ts';
+import { outbox } from '../../../local/outbox/outbox.ts';
+import { startRelay } from '../../../local/outbox/relay.ts';
+import type { Happening, Meeting } from './event.ts';
+import { jobOf, queue } from './jobs.ts';
+import { outboxSource } from './outbox-rows.ts';
+import { signing } from './process.ts';
+import { inTestApp } from './test-app.ts';
+import type { World } from './world.ts';
+
+const minute = 60_000;
+
+export const move: Happening = {
+  meetings: [
+    {
+      when: 'while it waits',
+      async waiting(world) {
+        const { clock } = world.timeline;
+        const from = world.opening();
+        const to = await world.anotherPlace();
+        const moved = moveBacklog({
+          ...{
+            from,
+            to,
+            queues: [queue],
+            clock,
+            keyRing: () => signing,
+            signal: new AbortController().signal,
+          },
+          ...{ onWaiting() {}, onMoved() {} },
+        });
+        const refused = await world.soon(
+          moved.then(
+            (it) => it.refused,
+            (error: Error) => error,
+          ),
+        );
+        if (refused instanceof Error || refused.length > 0) world.backHome();
+        if (refused instanceof Error && !('code' in refused)) throw refused;
+        if (!(refused instanceof Error)) world.people = world.start('people');
+      },
+    },
+  ],
+};
+
+const late = (ms: number, words: string): Meeting => ({
+  when: `with a relay that is ${words} late`,
+  takesMs: ms,
+  deafens: true,
+  before(world) {
+    const { clock } = world.timeline;
+    const backend = outbox(outboxSource(clock), { to: world.opening(), clock });
+    world.address = backend;
+    world.sender = world.start('sender');
+    world.people = world.start('people');
+    clock.after(ms, () => startRelay(backend, { clock, random: () => 0.5 }));
+  },
+});
+
+export const lateRelay: Happening = { meetings: [late(minute, 'a minute'), late(120 * minute, 'two hours')] };
+
+const awayMs = 70_000;
+
+export const failover: Happening = {
+  meetings: [
+    {
+      when: 'for more than a minute',
+      takesMs: awayMs,
+      splits: true,
+      again: 1,
+      async before(world) {
+        const first = world.opening();
+        const second = await world.anotherPlace();
+        world.address = {
+          backends: { default: second, first },
+          home: 'first',
+          failover: { first: 'default' },
+        };
+        world.sender = world.start('sender');
+        world.people = world.start('people');
+        world.isAway = (call, by) =>
+          call.startsWith('first/') && !by.startsWith('people') && world.timeline.elapsed() < awayMs;
+      },
+    },
+  ],
+};
+
+export const processWithoutBackend: Happening = {
+  meetings: [
+    {
+      when: 'all the time',
+      async before(world) {
+        const [backend, other] = [world.opening(), await world.anotherPlace()];
+        world.address = { backends: { default: backend, other: null }, home: 'default' };
+        world.sender = world.start('sender');
+        world.people = world.start('people');
+        world.start('bystander', { backends: { default: null, other }, home: 'default' }).startTicking();
+      },
+    },
+  ],
+};
+
+export const otherRelease: Happening = {
+  meetings: [
+    {
+      when: 'that does not know the jobs',
+      // It releases them for 5 s, again and again.
+      takesMs: 30_000,
+      waiting(world) {
+        const other = jobOf<null>('another', () => {});
+        const parts = ({ queues }: { readonly queues?: object | undefined }) => ({ jobs: [other], queues });
+        const release = world.start(
+          'other release',
+          undefined,
+          (self) => parts(world.feature.parts(self)) as never,
+        );
+        release.startWorker();
+      },
+    },
+  ],
+};
+
+const key = 'globex.0123456789abcdef0123456789abcdef';
+
+async function intrude(world: World): Promise<void> {
+  const handler = createHttpHandler(world.people.client, {
+    apiKeys: [{ id: 'globex', key, tenantId: 'globex', schedules: true, events: true }],
+    rateLimit: false,
+  });
+  const { jobs = [], batches = [], chains = [] } = world.rounds.get('1') ?? {};
+  const paths: [method: string, path: string][] = [
+    ...jobs.flatMap(({ id }): [string, string][] => [
+      ['GET', `/jobs/${id}`],
+      ['GET', `/jobs/${id}/result?timeoutMs=0`],
+      ['DELETE', `/jobs/${id}`],
+      ['POST', `/jobs/${id}/remove`],
+      ['POST', `/jobs/${id}/promote`],
+    ]),
+    ...batches.flatMap((id): [string, string][] => [
+      ['GET', `/batches/${id}`],
+      ['POST', `/batches/${id}/cancel`],
+    ]),
+    ...chains.flatMap((id): [string, string][] => [
+      ['GET', `/chains/${id}`],
+      ['POST', `/chains/${id}/cancel`],
+    ]),
+    ...(world.feature.ticks
+      ? ([
+          ['GET', '/schedules/schedule-1'],
+          ['DELETE', '/schedules/schedule-1'],
+        ] as [string, string][])
+      : []),
+  ];
+  for (const [method, path] of paths) {
+    const request = new Request(`http://localhost${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const { status } = await world.soon(handler(request));
+    if (status !== 404) throw new Error(`${method} ${path} answers ${status} to another tenant, not 404.`);
+  }
+}
+
+export const otherTenant: Happening = {
+  meetings: [
+    { when: 'while it waits', waiting: intrude },
+    { when: 'while it runs', running: intrude },
+  ],
+};
+
+export const isolatedHandler: Happening = {
+  meetings: [
+    {
+      when: 'in a thread',
+      before(world) {
+        world.isIsolated = true;
+      },
+    },
+  ],
+};
+
+export const inATest: Happening = { meetings: [{ when: 'from enqueue to end', instead: inTestApp }] };

@@ -1,0 +1,20 @@
+/** The job of the features, for the thread that runs it. */
+
+import { defineJob } from '../../../core/index.ts';
+
+interface Work {
+  readonly label: string;
+}
+
+export const work = defineJob({
+  name: 'work',
+  payload: {
+    '~standard': {
+      version: 1,
+      vendor: 'longshore',
+      validate: (value: unknown) => ({ value: value as Work }),
+    },
+  },
+  // What has an effect happens outside, where the world can see it.
+  handle: (payload: unknown) => payload,
+});
