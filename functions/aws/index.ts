@@ -14,6 +14,7 @@ import { checkWorkerOptions, type Worker, type WorkerOptions } from './lambda/op
 import type { SqsBackend } from './sqs/index.ts';
 
 export { type Foreign, type ForeignRule, foreign } from '../../core/app/foreign.ts';
+export type { PayloadStore, Stores } from '../../core/contract/store.ts';
 export type { ScheduleResult } from '../../core/serverless/schedule.ts';
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './lambda/events.ts';

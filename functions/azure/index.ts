@@ -18,6 +18,7 @@ import { checkEntity, entitiesOf, type QueueOptions, resolveQueues } from './ser
 import { accessFrom, settingIn } from './settings.ts';
 
 export { type Foreign, type ForeignRule, foreign } from '../../core/app/foreign.ts';
+export type { PayloadStore, Stores } from '../../core/contract/store.ts';
 export { type AzureHttpOptions, azureHttp } from './app/http.ts';
 export { type LeaseTerms, leaseOf, type TriggerMetadata } from './app/trigger.ts';
 export { type BlobPayloadsOptions, blobPayloads } from './blob/index.ts';

@@ -10,6 +10,8 @@ import { clientOf } from '../../core/enqueue/connect.ts';
 import { attempt } from '../../core/flow.ts';
 import { type MemoryOptions, memory } from './memory/index.ts';
 
+export type { QueueBackend } from '../../core/contract/queue.ts';
+
 export function sync(app: App, options: MemoryOptions = {}): QueueBackend {
   const inner = memory({ clock: app.clock, ...options });
   let busy: Promise<void> | null = null;

@@ -148,6 +148,29 @@ describe('an installed package', () => {
     await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], consumer);
   });
 
+  it('has a name for every type that a user exports, as `declaration: true` of tsc --init demands', async () => {
+    const options = {
+      strict: true,
+      module: 'nodenext',
+      target: 'es2024',
+      skipLibCheck: true,
+      types: ['node'],
+    };
+    const emit = {
+      declaration: true,
+      emitDeclarationOnly: true,
+      rewriteRelativeImportExtensions: true,
+      outDir: 'types',
+    };
+    const tsconfig = { compilerOptions: { ...options, ...emit }, files: Object.keys(exporting) };
+    writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify(tsconfig));
+    for (const [name, text] of Object.entries(exporting)) writeFileSync(join(consumer, name), text);
+    await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], consumer);
+    // A config that imports nothing but a backend.
+    writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ ...tsconfig, files: ['backend.ts'] }));
+    await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], consumer);
+  });
+
   it('runs a job to its end on SQLite, and lets the process exit', async () => {
     writeFileSync(join(consumer, 'jobs.ts'), jobs);
     const printed = await run(process.execPath, ['jobs.ts'], consumer);
@@ -284,3 +307,56 @@ await local.stop();
 console.log(\`\${record?.status}: \${record?.output}\`);
 export { wrong };
 `;
+
+/** What users' files may export, without a type of their own beside it. */
+const exporting = {
+  'backend.ts': `
+import { sqlite, sqliteStore } from 'longshore/local/sqlite';
+export const backend = () => sqlite('.longshore/jobs.db');
+export const store = () => sqliteStore('.longshore/jobs.db');`,
+  'jobs.ts': jobs.replaceAll(/^const (greet|app) /gm, 'export const $1 '),
+  'client.ts': `
+import { connect, defineJob, keyRing, parseSigningKeys, startWorker } from 'longshore';
+import { dynamoStore, s3Payloads, sqs } from 'longshore/aws';
+import { blobPayloads, serviceBus, tableStore } from 'longshore/azure';
+import { createHttpHandler } from 'longshore/http';
+import { directoryPayloads } from 'longshore/local';
+import { beanstalkd } from 'longshore/local/beanstalkd';
+import { memory, memoryStore } from 'longshore/local/memory';
+import { postgres, postgresStore } from 'longshore/local/postgres';
+import { redis } from 'longshore/local/redis';
+import { sync } from 'longshore/local/sync';
+import { createOperator } from 'longshore/operator';
+import { telemetry } from 'longshore/otel';
+import { metrics } from 'longshore/prometheus';
+import { testApp } from 'longshore/testing';
+import { app, greet } from './jobs.ts';
+export const backends = [memory(), redis('x'), beanstalkd('x'), sync(app)];
+export const others = [postgres('x'), sqs({} as never), serviceBus({} as never)];
+export const stores = [memoryStore(), postgresStore('x'), dynamoStore({} as never), tableStore({} as never)];
+export const payloads = [directoryPayloads('x'), s3Payloads({} as never), blobPayloads({} as never)];
+export const client = connect(app, memory());
+export const { batches, chains, schedules } = client;
+export const ring = keyRing([]);
+export const keys = parseSigningKeys('x');
+export const sent = client.enqueue(greet, { name: 'x' });
+export const many = client.enqueueMany(greet, [{ name: 'x' }]);
+export const batch = client.batch('b', [{ name: 'x' }], { job: greet });
+export const got = client.batches.get('x');
+export const listed = client.batches.list();
+export const chain = client.chains.get('x');
+export const made = client.schedules.list();
+export const cancelled = client.cancel('x');
+export const status = client.status('x');
+export const numbers = client.metrics();
+export const worker = startWorker(app, { backend: memory() });
+export const operator = createOperator(client, {} as never);
+export const http = createHttpHandler(client, {} as never);
+export const tracing = telemetry({} as never);
+export const prometheus = metrics(client);
+export const tested = testApp(app);
+const payload = {} as never;
+export const waits = defineJob({ name: 'a', payload, handle: (_: object, ctx) => ctx.waitFor('x', { timeoutMs: 1 }) });
+export const ends = defineJob({ name: 'b', payload, handle: (_: object, ctx) => ctx.batchEnd('x', { timeoutMs: 1 }) });
+export const sends = defineJob({ name: 'c', payload, handle: (_: object, ctx) => ctx.enqueue(greet, { name: 'x' }) });`,
+};

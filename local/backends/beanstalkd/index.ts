@@ -16,6 +16,7 @@ import { createEnqueue } from './sending.ts';
 import { createState } from './state.ts';
 import { beanstalkdTransfer } from './transfer.ts';
 
+export type { QueueBackend } from '../../../core/contract/queue.ts';
 export type { BeanstalkdOptions } from './options.ts';
 
 export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBackend {

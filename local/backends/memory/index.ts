@@ -28,6 +28,8 @@ import {
 } from './stores.ts';
 import { memoryWaiting } from './waiting.ts';
 
+export type { QueueBackend } from '../../../core/contract/queue.ts';
+export type { Stores } from '../../../core/contract/store.ts';
 export { type MemoryStoreOptions, memoryStore } from './store.ts';
 
 export interface MemoryOptions {

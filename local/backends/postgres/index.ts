@@ -30,6 +30,7 @@ import { createTransactions } from './transactions.ts';
 import { postgresWaiting } from './waiting.ts';
 import { postgresWorkers } from './workers.ts';
 
+export type { Stores } from '../../../core/contract/store.ts';
 export { type Outbox, type OutboxOptions, outbox } from '../../outbox/outbox.ts';
 export { type Relay, type RelayOptions, type RelaySummary, startRelay } from '../../outbox/relay.ts';
 export { drizzleTx, kyselyTx, prismaTx } from './adapters.ts';

@@ -21,6 +21,7 @@ import { redisSteps } from './steps.ts';
 import { redisWaiting } from './waiting.ts';
 import { redisWorkers } from './workers.ts';
 
+export type { QueueBackend } from '../../../core/contract/queue.ts';
 export type { RedisBudget, RedisOptions } from './options.ts';
 
 export function redis(urlOrOptions: string | RedisOptions): QueueBackend {

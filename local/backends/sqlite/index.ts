@@ -29,6 +29,8 @@ import { sqliteSteps } from './steps.ts';
 import { sqliteWaiting } from './waiting.ts';
 import { sqliteWorkers } from './workers.ts';
 
+export type { QueueBackend } from '../../../core/contract/queue.ts';
+export type { Stores } from '../../../core/contract/store.ts';
 export { type SqliteStoreOptions, sqliteStore } from './store.ts';
 
 export interface SqliteOptions extends SqliteFileOptions {
