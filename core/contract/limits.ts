@@ -79,6 +79,8 @@ export interface LimitState {
 export interface LimitStore {
   /** A key holds no more slots than these. An app with a larger limit is not connected. @default any number */
   readonly mostSlots?: number;
+  /** How many slots of a key that has so many it gives out in a second. A faster rate could never be reached. @default any number */
+  mostPerSecond?(slots: number): number;
   /**
    * One answer per request, in order. A refused job becomes a waiter of the key, until it gets a slot, is woken, or has not asked for a day
    * after its `waitMs`; a slot that it has stays. A store may remember only those of the lowest ranks, some hundred: the others come by

@@ -22,7 +22,7 @@ export function checkAbilities(app: App, { backend, stores }: Abilities, name: s
   for (const { name: job, unique } of jobs) if (unique) checkUnique({ backend, stores }, job, unique);
   const { mostSlots = Infinity } = stores.limits ?? {};
   for (const { limits } of [...jobs, ...rules.map(([, rule]) => rule)])
-    for (const { of, kind, slots } of limits ?? []) {
+    for (const { of, kind, slots, holdMs } of limits ?? []) {
       if (!stores.limits)
         throw config(
           `${of} has a limit, but backend "${backend.name}" keeps none: give it a store, for example sqliteStore().`,
@@ -30,6 +30,12 @@ export function checkAbilities(app: App, { backend, stores }: Abilities, name: s
       if (slots > mostSlots)
         throw config(
           `Expected the limit of ${kind} of ${of} to be at most ${mostSlots}, which is what the store of backend "${backend.name}" can count, got ${slots}. Use a smaller limit,${kind === 'rate' ? ' smooth: true,' : ''} or another store.`,
+        );
+      const perSecond = kind === 'rate' ? (slots * 1_000) / holdMs! : 0;
+      const mostPerSecond = stores.limits.mostPerSecond?.(slots) ?? Infinity;
+      if (perSecond > mostPerSecond)
+        throw config(
+          `The rate of ${of} can never be reached: ${slots} in ${holdMs} ms are ${Math.ceil(perSecond)} a second, and the store of backend "${backend.name}" gives out ${mostPerSecond} of ${slots} slots a second. Use smooth: true, fewer in a shorter perMs, or another store.`,
         );
     }
   for (const [queue, { maxLength, order }] of rules) {

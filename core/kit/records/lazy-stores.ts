@@ -32,7 +32,10 @@ const mostSlots = 2_500;
 
 type Lazy = Required<Omit<Stores, 'payloads' | 'migrate' | 'diagnose'>>;
 
-export function lazyStores(load: () => Promise<OpenStores>): Lazy {
+export function lazyStores(
+  load: () => Promise<OpenStores>,
+  limits: Pick<LimitStore, 'mostPerSecond'> = {},
+): Lazy {
   let opening: Promise<OpenStores> | null = null;
   const open = (): Promise<OpenStores> => {
     opening ??= load();
@@ -63,6 +66,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     audit: verbsOf(['append', 'page', 'purge'], async () => (await open()).audit()),
     limits: {
       mostSlots,
+      ...limits,
       ...verbsOf(
         ['take', 'extend', 'free', 'wake', 'hold', 'reset', 'heldUntilReset', 'list', 'leave', 'waitsFor'],
         async () => (await open()).limits(),

@@ -18,11 +18,15 @@ export function dynamoStore(
 ): Stores & Required<Pick<Stores, 'migrate' | 'diagnose' | 'close'>> {
   check(options, 'dynamoStore()');
   return {
-    ...lazyStores(async () => (await import('./stores.ts')).openStores(options)),
+    ...lazyStores(async () => (await import('./stores.ts')).openStores(options), { mostPerSecond }),
     migrate: async () => (await import('./migrate.ts')).migrateTable(options),
     diagnose: async () => (await import('./diagnose.ts')).dynamoDiagnosis(options),
   };
 }
+
+/** All slots of a key are one item, and DynamoDB takes 1,000 write units of 1 KB a second of it. */
+const mostPerSecond = (slots: number): number => Math.floor(1_000 / Math.ceil((slots * slotBytes) / 1_024));
+const slotBytes = 150;
 
 /** Creates the table and waits until it can be used; for tests and for apps without a template. */
 export async function createDynamoTable(options: DynamoTableOptions): Promise<void> {

@@ -56,8 +56,10 @@ export function createConnection(options: ConnectionOptions) {
   };
 }
 
-/** From the option, else from the environment, else from the queue's URL. */
+/** From the option, else from the queue's URL, else from the environment: a function may send to a queue of another region. */
 function regionOf({ region, queueUrl }: ConnectionOptions, queues: Queues): string | undefined {
   const url = queueUrl ?? queues.all()[0]?.url ?? '';
-  return region ?? process.env.AWS_REGION ?? /^https?:\/\/sqs\.([a-z0-9-]+)\./.exec(url)?.[1];
+  return region ?? regionInUrl.exec(url)?.[1] ?? process.env.AWS_REGION;
 }
+
+const regionInUrl = /^https?:\/\/(?:[\w-]+\.)?sqs(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-\d)\./;

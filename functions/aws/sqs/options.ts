@@ -16,7 +16,7 @@ export interface SchedulerOptions {
 }
 
 export interface ConnectionOptions extends QueueOptions {
-  /** @default that of AWS_REGION or of the queue's URL */
+  /** @default that of the queue's URL, or of AWS_REGION */
   readonly region?: string;
   /** For LocalStack and its like. One on this machine is given no credentials of yours. */
   readonly endpoint?: string;

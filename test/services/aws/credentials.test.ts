@@ -13,13 +13,15 @@ let server: Server;
 let url: string;
 let folder: string;
 let signedBy: string[] = [];
+let signedFor = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'longshore-profile-'));
   server = createServer((request, response) => {
-    signedBy.push(
-      /Credential=([^/]+)\/\d+\/([^/]+)/.exec(request.headers.authorization ?? '')?.[1] ?? 'nobody',
-    );
+    const [, key = 'nobody', region = ''] =
+      /Credential=([^/]+)\/\d+\/([^/]+)/.exec(request.headers.authorization ?? '') ?? [];
+    signedBy.push(key);
+    signedFor = region;
     const answer = { Attributes: { QueueArn: 'arn:aws:sqs:us-east-1:000000000000:mail' }, Table: {} };
     response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify(answer));
   });
@@ -95,6 +97,24 @@ describe.each(services)('a server on this machine instead of %s', (service, ask)
       code: 'CONFIG',
       message: expect.stringMatching(/region option.*AWS_REGION/),
     });
+  });
+});
+
+describe('a request of SQS', () => {
+  const of = (host: string) => ({ endpoint: url, queueUrl: `https://${host}/123456789012/` });
+  it.each([
+    ['sqs.eu-central-1.amazonaws.com', 'eu-central-1'],
+    ['sqs-fips.us-gov-west-1.amazonaws.com', 'us-gov-west-1'],
+    ['vpce-1-2.sqs.eu-west-3.vpce.amazonaws.com', 'eu-west-3'],
+    ['sqs.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
+    ['queue.amazonaws.com', 'ap-south-1'],
+    ['sqs.internal.example.com', 'ap-south-1'],
+  ])('to %s is signed for the region of the queue, wherever the process runs', async (host, region) => {
+    vi.stubEnv('AWS_REGION', 'ap-south-1');
+    await sqs(of(host)).admin.stats('mail');
+    expect(signedFor).toBe(region);
+    await sqs({ ...of(host), region: 'sa-east-1' }).admin.stats('mail');
+    expect(signedFor).toBe('sa-east-1');
   });
 });
 

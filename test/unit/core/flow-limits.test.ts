@@ -272,6 +272,18 @@ describe('an app with limits', () => {
     connect(createApp({ jobs: [job({ rate })], signing: ring }), memory());
   });
 
+  it('is not connected to a store that cannot give out its slots so fast', async () => {
+    const table = dynamoStore({ table: 'jobs' });
+    const connected = (rate: { limit: number; perMs: number; smooth?: boolean }) =>
+      connect(createApp({ jobs: [job({ rate })], signing: ring }), memory(), { store: table });
+    expect(await refusalText(() => connected({ limit: 1_000, perMs: 60_000 }))).toBe(
+      'CONFIG: The rate of job:work can never be reached: 1000 in 60000 ms are 17 a second, and the store of backend "memory" gives out 6 of 1000 slots a second. Use smooth: true, fewer in a shorter perMs, or another store.',
+    );
+    connected({ limit: 1_000, perMs: 60_000, smooth: true });
+    connected({ limit: 50, perMs: 3_000 });
+    connected({ limit: 1_000, perMs: 3_600_000 });
+  });
+
   it('may say it of a queue whose jobs have different payloads', () => {
     const keyed = { concurrency: { limit: 1, key: (payload: unknown) => JSON.stringify(payload) } };
     const work = job({ payload: z.any() });
