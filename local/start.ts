@@ -21,7 +21,6 @@ import {
 import type { Worker } from '../core/worker/state.ts';
 import { startWorker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
-
 import type { LocalMetricsOptions } from './prometheus/serve.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
 import { checkSettings } from './settings.ts';
@@ -61,8 +60,6 @@ export interface Local {
 const longestTickMs = 60_000;
 const behindOthersMs = 1_000;
 const longestCheckMs = 2_000;
-/** When a tick has left something due, how long until the next one. */
-const retryMs = 1_000;
 /** From the beginning of a stop, how long a tick that is under way has at least. */
 const leastTickMs = 1_000;
 const parentLookMs = 500;
@@ -277,10 +274,7 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
       ...eachOf(client).map((one) => firstStored(one, now)),
     ]);
     if (stopped) return;
-    // Still due: another process has it under way, or the tick has failed.
-    const due = moments.map((at) =>
-      at === null ? Number.POSITIVE_INFINITY : at <= now ? now + retryMs : at,
-    );
+    const due = moments.map((at) => at ?? Number.POSITIVE_INFINITY);
     const waitMs = Math.min(longestTickMs, ...due.map((at) => at - now)) - (app.clock.now() - startedAt);
     cancel = app.clock.after(Math.max(0, waitMs), () => {
       running = next();
