@@ -46,6 +46,8 @@ export interface ScheduleHistory {
   readonly nextAt: number | null;
   /** Since then it is paused; `null` = it is not, or `checkedAt` is not known. */
   readonly pausedAt: number | null;
+  /** The last job that a tick has enqueued, also when its record is kept no more; `null` = none, or `checkedAt` is not known. */
+  readonly lastId: string | null;
   /** Newest first. Jobs are listed as long as their records are kept. */
   readonly entries: readonly (ScheduleRun | SkippedMoments)[];
 }
@@ -76,7 +78,7 @@ export async function historyOf(
   const checkedAt = cursor?.at ?? null;
   const pausedAt = pausedSince === undefined ? (cursor?.pausedAt ?? null) : pausedSince;
   const nextAt = pausedAt === null ? await nextOf(schedule, checkedAt) : null;
-  return { schedule: name, checkedAt, nextAt, pausedAt, entries };
+  return { schedule: name, checkedAt, nextAt, pausedAt, lastId: cursor?.lastId ?? null, entries };
 }
 
 const nextOf = async (schedule: Pick<Schedule, 'nextAfter'>, after: number | null): Promise<number | null> =>

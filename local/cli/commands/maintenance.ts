@@ -1,3 +1,4 @@
+import type { App } from '../../../core/app/app.ts';
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
@@ -68,13 +69,15 @@ const purge = defineCommand({
       );
     }
     if (!own && !flags.dryRun) canAsk(input, flags.yes, 'remove records');
-    const { records } = (await session.client()).stores;
+    const { app, stores } = await session.client();
+    const { records } = stores;
     const retention = { completedMs: olderThan ?? keepAllMs, deadMs: deadOlderThan ?? keepAllMs };
-    if (flags.dryRun) return dryRun(await countEnded(records, retention, io.clock.now()));
-    const expected = own ? null : await countEnded(records, retention, io.clock.now());
+    const counted = () => countEnded(app, records, retention, io.clock.now());
+    if (flags.dryRun) return dryRun(await counted());
+    const expected = own ? null : await counted();
     const total = expected ? expected.completed + expected.dead : 0;
     if (expected) {
-      const size = `${expected.exact ? '' : 'more than '}${count(total, 'record')}`;
+      const size = `${nearly(expected)}${count(total, 'record')}`;
       await confirm(input, flags.yes, `Remove ${size} for good?`, total);
     }
     const removed = await withProgress(input, 'purging', total, async (bar) => {
@@ -95,16 +98,20 @@ const purge = defineCommand({
 interface Ended {
   readonly completed: number;
   readonly dead: number;
-  /** `false`: there were more records than are looked at. */
+  /** There were no more records than are looked at. */
+  readonly all: boolean;
+  /** And nothing that only the store knows decides when they go. */
   readonly exact: boolean;
 }
 
-function dryRun({ completed, dead, exact }: Ended) {
-  const least = exact ? '' : 'at least ';
+const nearly = ({ all, exact }: Ended): string => (exact ? '' : all ? 'about ' : 'at least about ');
+
+function dryRun(ended: Ended) {
+  const { completed, dead, exact } = ended;
   return {
     // `keys` is null because the seam has no way to count keys without removing them.
     data: { dryRun: true, completed, dead, exact, keys: null },
-    text: `Would remove ${least}${completed} completed or cancelled and ${dead} dead records. Ended idempotency keys, which go too, are not counted.`,
+    text: `Would remove ${nearly(ended)}${completed} completed or cancelled and ${dead} dead records. Ended idempotency keys, which go too, are not counted.`,
   };
 }
 
@@ -112,23 +119,28 @@ function dryRun({ completed, dead, exact }: Ended) {
 const mostCounted = 50_000;
 
 async function countEnded(
+  { jobs }: App,
   records: RecordStore,
   { completedMs, deadMs }: Retention,
   now: number,
 ): Promise<Ended> {
-  let exact = true;
+  let all = true;
   async function ended(statuses: readonly JobStatus[], keepMs: number): Promise<number> {
     if (keepMs === keepAllMs) return 0;
     let sum = 0;
     for (const status of statuses) {
       const { found, next } = await firstJobs(records, { status }, mostCounted);
-      if (next !== null || found.length === mostCounted) exact = false;
+      if (next !== null || found.length === mostCounted) all = false;
       sum += found.filter(({ finishedAt }) => finishedAt !== null && finishedAt + keepMs <= now).length;
     }
     return sum;
   }
   const completed = await ended(['completed', 'cancelled'], completedMs);
-  return { completed, dead: await ended(['failed', 'expired'], deadMs), exact };
+  const dead = await ended(['failed', 'expired'], deadMs);
+  // The record of such a job is kept longer or shorter. A store beside the queue keeps what the queue may still ask for.
+  const ownTimes =
+    records.writer !== undefined || [...jobs.values()].some(({ retention }) => retention !== null);
+  return { completed, dead, all, exact: all && !ownTimes };
 }
 
 const migrate = defineCommand({

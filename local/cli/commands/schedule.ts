@@ -16,19 +16,22 @@ async function rowAt(now: number, schedule: Schedule) {
 type Row = Awaited<ReturnType<typeof rowAt>> & {
   readonly last?: Entry | null;
   readonly pausedAt?: number | null;
+  readonly lastId?: string | null;
 };
 
 /** What the backend says of it. */
 async function told(client: Client, schedule: string) {
-  const { entries, pausedAt } = await scheduleHistory(client, schedule);
-  return { last: entries[0] ?? null, pausedAt };
+  const { entries, pausedAt, lastId } = await scheduleHistory(client, schedule);
+  return { last: entries[0] ?? null, pausedAt, lastId };
 }
 
 const lastColumn: Column<Row> = {
   title: 'last',
-  value: ({ last }) =>
+  value: ({ last, lastId = null }) =>
     last == null
-      ? 'none'
+      ? lastId === null
+        ? 'none'
+        : 'kept no more'
       : last.kind === 'skipped'
         ? `skipped (${last.reason})`
         : `${last.status} ${tookText(last)}${last.slow ? ', slow' : ''}`.trim(),

@@ -51,8 +51,13 @@ export const showSchedule = defineCommand({
       ['next', pausedAt === null ? at(nextAt) : `paused since ${at(pausedAt)}`],
       ['fails', info?.failure ? `${info.failure.code}: ${info.failure.message}` : null],
     ]);
-    const table = entries.length > 0 ? ui.table(entries, entryColumns) : 'Nothing has fallen due yet.';
-    const none = { schedule: schedule.name, checkedAt, nextAt, pausedAt, entries };
+    const lastId = found?.lastId ?? null;
+    const nothing =
+      lastId === null
+        ? 'Nothing has fallen due yet.'
+        : `The records of its jobs are kept no more. The last one was ${lastId}.`;
+    const table = entries.length > 0 ? ui.table(entries, entryColumns) : nothing;
+    const none = { schedule: schedule.name, checkedAt, nextAt, pausedAt, lastId, entries };
     return { data: { ...(found ?? none), ...(info && { stored: info }) }, text: `${facts}\n\n${table}` };
   },
 });

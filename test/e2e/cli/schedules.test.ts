@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { cli, json, project } from './kit.ts';
+import { cli, json, project, shopConfig } from './kit.ts';
 
 /** As a tick leaves it, which has found nothing ticked for three hours. */
 async function leaveOut(cwd: string): Promise<void> {
@@ -66,6 +66,26 @@ describe('schedule show', () => {
     expect(code).toBe(0);
     expect(stdout).toContain('Nothing has fallen due yet.');
     expect((await cli(project(), ['schedule', 'list', '--last'])).stdout).toMatch(/none$/m);
+  });
+
+  it('tells jobs whose records are gone from none', async () => {
+    const cwd = project({
+      'longshore.config.ts': shopConfig.replace(
+        "name: 'greet',",
+        "name: 'greet', retention: { completedMs: 0 },",
+      ),
+    });
+    const backend = sqlite(join(cwd, 'jobs.db'));
+    const { keys } = backend.stores!;
+    await keys.claim('schedule:hourly', 'test', Date.now() + 1_000);
+    const value = JSON.stringify({ at: Date.parse('2026-01-15T12:00:00.000Z'), lastId: 'job-7' });
+    await keys.release('schedule:hourly', 'test', { value, keepUntil: Date.now() + 86_400_000 });
+    await backend.close();
+    const { stdout } = await cli(cwd, ['schedule', 'show', 'hourly']);
+    expect(stdout).toContain('The records of its jobs are kept no more. The last one was job-7.');
+    expect((await cli(cwd, ['schedule', 'list', '--last'])).stdout).toMatch(/kept no more$/m);
+    const dry = await json(cwd, ['purge', '--dry-run', '--older-than', '1d']);
+    expect(dry.data).toMatchObject({ exact: false });
   });
 
   it('exits 3 for a schedule that is not there', async () => {

@@ -131,6 +131,7 @@ describe('the history of a schedule', () => {
     expect(await scheduleHistory(b.client, 'report')).toEqual({
       schedule: 'report',
       checkedAt: null,
+      lastId: null,
       nextAt: null,
       pausedAt: null,
       entries: [],

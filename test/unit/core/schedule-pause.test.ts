@@ -106,6 +106,7 @@ describe('a paused schedule', () => {
     expect(await b.history()).toEqual({
       schedule: 'report',
       checkedAt: at(2),
+      lastId: null,
       nextAt: null,
       pausedAt: at(0),
       entries: [{ kind: 'skipped', reason: 'paused', dueAt: at(1), lastDueAt: at(2), count: 2, id: null }],
