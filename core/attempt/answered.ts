@@ -1,3 +1,4 @@
+import { steadyNow } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { within } from '../base/within.ts';
 import type { Attempt } from './attempt.ts';
@@ -20,6 +21,6 @@ export function answered<T>(it: Attempt, who: string, work: Promise<T>, ms?: num
 
 /** A third of what is left of the lease. */
 export function patienceOf({ app, run }: Attempt): number {
-  const thirdMs = (run.expiresAt - app.clock.now()) / 3;
+  const thirdMs = (run.expiresAt - steadyNow(app.clock)) / 3;
   return Math.ceil(Math.min(longestMs, Math.max(leastMs, thirdMs)));
 }

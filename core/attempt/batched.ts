@@ -4,6 +4,7 @@
  * which may be forgotten by then. What a transaction writes is true when it has committed, so there the mark comes after.
  */
 
+import { steadyNow } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import { answered } from './answered.ts';
@@ -15,7 +16,7 @@ export const batched = {
 
   async settle(it, end, next) {
     if (end.verdict.verb !== 'ack' && end.verdict.verb !== 'abandon') return next(end);
-    const isOurs = it.run.tx === null && it.app.clock.now() < it.run.expiresAt;
+    const isOurs = it.run.tx === null && steadyNow(it.app.clock) < it.run.expiresAt;
     if (isOurs && !(await mark(it, end))) expectRecord(it);
     const settled = await next(end);
     if (settled && !isOurs) await mark(it, end);

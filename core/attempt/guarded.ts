@@ -9,6 +9,7 @@ import { eachOf } from '../routing/belongs.ts';
 import { isOneTooMany } from './admit.ts';
 import { answered } from './answered.ts';
 import type { Admitted, Attempt, End, Maybe, Step } from './attempt.ts';
+import { leaseEnd } from './run.ts';
 import { crashLoop, lostLease, release, releaseDelayMs } from './verdict.ts';
 
 /** A job that waits for its key asks again after so long, or as long again as it has waited. */
@@ -23,7 +24,7 @@ export const guarded = {
     const key = guardKey(it.job.name, it.envelope);
     // Until the run's end, not the lease's: a job that waited in a worker's buffer was renewed there.
     const { expiresAt } = run;
-    const asked = keys.claim(key, run.lease.token, expiresAt);
+    const asked = keys.claim(key, run.lease.token, leaseEnd(run, it.app.clock));
     const claim = await answered(it, 'The key store', asked).catch(toError);
     // Not run unguarded, and no attempt spent.
     if (claim instanceof Error) return lostLease(it) ?? release(releaseDelayMs, claim);

@@ -1,6 +1,7 @@
 /** Tells the monitor of a schedule when a run of its job begins and how it ends. Never changes how it ends. */
 
 import type { PingKind, Schedule } from '../app/schedule.ts';
+import { steadyNow } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { within } from '../base/within.ts';
 import { messageWithoutUrls } from '../base/without-urls.ts';
@@ -28,7 +29,7 @@ export async function pingEnd(it: Attempt, verdict: Verdict): Promise<void> {
   const { clock } = it.app;
   // In order: a start that arrives last would look like a run that never ended.
   const sending = Promise.resolve(starts.get(it.run)).then(() => ping(it, kind));
-  const leftMs = Math.min(pingMs, it.run.expiresAt - clock.now() - answerMs);
+  const leftMs = Math.min(pingMs, it.run.expiresAt - steadyNow(clock) - answerMs);
   await within(clock, leftMs, sending, () => {});
 }
 

@@ -1,5 +1,6 @@
 /** The record of an attempt, for queues that keep none themselves. Never fails an attempt: records only describe. */
 
+import { steadyNow } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { errorText } from '../base/failure.ts';
 import { reportingFailures } from '../base/store-failures.ts';
@@ -38,7 +39,7 @@ export const recorded = {
    */
   async settle(it, end, next) {
     if (it.run.tx) return next(end);
-    const isOurs = it.app.clock.now() < it.run.expiresAt;
+    const isOurs = steadyNow(it.app.clock) < it.run.expiresAt;
     if (isOurs && !(await record(it, end)) && it.run.needsRecord) throw unmarked(it.envelope!.identifier);
     const settled = await next(end);
     if (settled && !isOurs) await record(it, end);

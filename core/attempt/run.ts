@@ -1,5 +1,6 @@
 /** A lease on its way through one attempt: what a worker keeps while the handler runs. */
 
+import { type Clock, steadyNow } from '../base/clock.ts';
 import { type ErrorCode, LongshoreError } from '../base/errors.ts';
 import type { TakenSlot } from '../contract/limits.ts';
 import type { JobLease, JobTransaction } from '../contract/queue.ts';
@@ -25,7 +26,7 @@ export interface Logged {
 /** Once per lease. A class, because its methods and accessors are then made once and not per job. */
 export class Run {
   readonly lease: JobLease;
-  /** The lease's own end, until it is renewed. */
+  /** The lease's own end, until it is renewed, by the steady clock: a host's clock that is set takes no lease away. */
   expiresAt: number;
   /** Its index in the list that holds it. */
   index = -1;
@@ -64,9 +65,10 @@ export class Run {
   stopTimer: (() => void) | null = null;
   #controller: AbortController | null = null;
 
-  constructor(lease: JobLease) {
+  /** @param aheadMs how far the steady clock is ahead of that by which the lease was dated */
+  constructor(lease: JobLease, aheadMs: number) {
     this.lease = lease;
-    this.expiresAt = lease.expiresAt;
+    this.expiresAt = lease.expiresAt + aheadMs;
   }
 
   // Made on demand: most handlers never look, and a controller costs more than the rest of the bookkeeping.
@@ -94,7 +96,13 @@ export class Run {
   }
 }
 
-export const createRun = (lease: JobLease): Run => new Run(lease);
+/** @param clock the app's. Without it the lease is dated by a steady one, as in tests. */
+export const createRun = (lease: JobLease, clock?: Clock): Run =>
+  new Run(lease, clock ? steadyNow(clock) - clock.now() : 0);
+
+/** When the lease ends by the app's clock, for a store. */
+export const leaseEnd = ({ expiresAt }: Run, clock: Clock): number =>
+  Math.round(clock.now() + expiresAt - steadyNow(clock));
 
 export const abortReason = (cause: EndCause): LongshoreError => new LongshoreError(...reasons[cause]);
 

@@ -1,6 +1,7 @@
 /** How attempts end: what becomes of a job, decided from what happened to it. */
 
 import { exponential, longestDelayMs } from '../app/retry.ts';
+import { steadyNow } from '../base/clock.ts';
 import { LongshoreError, PermanentError, RetryAfterError, SnoozeError } from '../base/errors.ts';
 import { reportError } from '../base/failure.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
@@ -25,7 +26,7 @@ export function release(delayMs: number, error: unknown): Verdict {
  * the lease. `null`: it is still ours.
  */
 export function lostLease({ app, run }: Attempt): Verdict | null {
-  if (app.clock.now() < run.expiresAt) return null;
+  if (steadyNow(app.clock) < run.expiresAt) return null;
   return { verb: 'nothing', outcome: 'requeued', error: abortReason('lease-lost') };
 }
 

@@ -9,11 +9,21 @@ export interface Clock {
   after(delayMs: number, run: () => void): () => void;
   /** For a clock that stands still until a test moves it: lets others of this process go on. @default `after` */
   pause?(ms: number): Promise<void>;
+  /**
+   * Goes on evenly when the clock of the host is set, for deadlines within this process. Only to be compared with itself.
+   * @default now
+   */
+  steadyNow?(): number;
 }
 
 /** Waits for others, who are done within milliseconds. */
 export const pause = (clock: Clock, ms: number): Promise<void> =>
   clock.pause?.(ms) ?? new Promise((resolve) => void clock.after(ms, resolve));
+
+export const steadyNow = (clock: Clock): number => (clock.steadyNow ?? clock.now)();
+
+/** The same clock for whatever lives and dies with this process. */
+export const steadyClock = (clock: Clock): Clock => ({ now: () => steadyNow(clock), after: clock.after });
 
 /** `setTimeout` holds 31 bits; a longer delay would fire at once. */
 const longestTimerMs = 2_147_483_647;
@@ -23,6 +33,7 @@ export const latestMs = 8.64e15;
 
 export const systemClock: Clock = {
   now: Date.now,
+  steadyNow: () => performance.timeOrigin + performance.now(),
   after(delayMs, run) {
     if (delayMs > longestTimerMs) {
       let cancel = systemClock.after(longestTimerMs, () => {

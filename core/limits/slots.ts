@@ -2,6 +2,7 @@
 
 import type { Limit } from '../app/flow-control.ts';
 import type { Admitted } from '../attempt/attempt.ts';
+import { steadyNow } from '../base/clock.ts';
 import type { RefusedSlot, SlotAnswer, TakenSlot } from '../contract/limits.ts';
 import { callsTo } from './calls.ts';
 
@@ -44,7 +45,7 @@ export function ask(
     ...slot,
     waiter,
     limit,
-    holdMs: holdMs ?? run.expiresAt - app.clock.now(),
+    holdMs: holdMs ?? run.expiresAt - steadyNow(app.clock),
     rank: (envelope.schedule ?? envelope.issuedAt) + envelope.priority * levelMs,
     queue: run.lease.queue,
   };

@@ -3,7 +3,8 @@
  * hangs costs nobody else anything.
  */
 
-import type { Run } from '../attempt/run.ts';
+import { leaseEnd, type Run } from '../attempt/run.ts';
+import { steadyNow } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { within } from '../base/within.ts';
 import type { JobSettler } from '../contract/queue.ts';
@@ -35,7 +36,7 @@ export function renewing(options: RenewOptions, leaseMs: number): () => Promise<
   };
 
   async function renewLeases(runs: readonly Run[]): Promise<void> {
-    const askedAt = clock.now(); // a lease counts from the question, not from the answer
+    const askedAt = steadyNow(clock); // a lease counts from the question, not from the answer
     const renewed = await settler.renew(
       runs.map(({ lease }) => lease),
       leaseMs,
@@ -51,7 +52,7 @@ export function renewing(options: RenewOptions, leaseMs: number): () => Promise<
     await forEach(runs, async (run) => {
       if (run.key === null || run.ended) return;
       try {
-        await within(clock, patienceMs, keys.extend(run.key, run.lease.token, run.expiresAt), silent);
+        await within(clock, patienceMs, keys.extend(run.key, run.lease.token, leaseEnd(run, clock)), silent);
       } catch (error) {
         if (!isReported) failed('renewing keys', error);
         isReported = true;
@@ -63,7 +64,7 @@ export function renewing(options: RenewOptions, leaseMs: number): () => Promise<
   async function extendSlots(runs: readonly Run[]): Promise<void> {
     const holding = runs.filter((run) => run.slots !== null && !run.ended);
     if (holding.length === 0) return;
-    const askedAt = clock.now();
+    const askedAt = steadyNow(clock);
     try {
       const slots = holding.flatMap((run) => run.slots!);
       await within(clock, patienceMs, limits!.extend(slots, leaseMs), silent);
@@ -91,7 +92,7 @@ export function renewing(options: RenewOptions, leaseMs: number): () => Promise<
     const runs = held();
     // A lease that was not renewed before its end is lost, whatever the backend answers later.
     // The same for a slot: the job that gets it next must not run beside this one.
-    for (const run of runs) if (Math.min(run.expiresAt, run.slotsUntil) <= clock.now()) lose(run);
+    for (const run of runs) if (Math.min(run.expiresAt, run.slotsUntil) <= steadyNow(clock)) lose(run);
     if (runs.length > 0 && rounds < mostRounds) void round(runs);
   };
 }

@@ -147,7 +147,7 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
   function hold(leases: readonly JobLease[]): void {
     // Not by an iterator, which makes an object per lease: this is called once per batch, and long not compiled in full.
     for (let i = 0; i < leases.length; i++) {
-      const run = createRun(leases[i]!);
+      const run = createRun(leases[i]!, clock);
       state.buffer.push(run);
       if (run.lease.interrupted && !alone.active && mayEndProcess(app, run.lease)) alone.wait(run);
     }

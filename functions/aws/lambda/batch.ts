@@ -2,6 +2,7 @@
 
 import type { AttemptPorts } from '../../../core/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/attempt/run.ts';
+import { steadyNow } from '../../../core/base/clock.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { attempt } from '../../../core/flow.ts';
 import type { Collector } from '../../../core/metrics/collector.ts';
@@ -57,11 +58,11 @@ export function createBatch({
     /** `true`: Lambda may delete the message. */
     async run(item: Item): Promise<boolean> {
       const { lease } = item;
-      const run = createRun(lease);
+      const run = createRun(lease, clock);
       let replaced = false;
       const settler: AttemptPorts['settler'] = {
         // Lambda itself deletes the message, once the function has answered.
-        ack: async (acks) => acks.map(() => run.expiresAt > clock.now()),
+        ack: async (acks) => acks.map(() => run.expiresAt > steadyNow(clock)),
         nack(_, how) {
           replaced = isReplaced(item, how.countAttempt);
           return backend.nack(lease, how);

@@ -54,7 +54,7 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
     const { client, backend, numbers } = await running.startFor(queue);
     const lease = await backend.accept(queue, delivery, clock.now() + leaseMs);
     if (!lease) return;
-    const run = createRun(lease);
+    const run = createRun(lease, clock);
     running.jobs.add(run);
     const maintenance = startMaintenance({
       client,

@@ -1,5 +1,6 @@
 /** Acks of one batch leave as one write. An ack that is repeated after a failure finds out whether its job was deleted. */
 
+import { steadyClock } from '../../../core/base/clock.ts';
 import type { Ack, JobSettler } from '../../../core/contract/queue.ts';
 import { lostConnection } from './connection.ts';
 import { refusal } from './errors.ts';
@@ -11,7 +12,8 @@ import type { BeanstalkdState } from './state.ts';
 const mostFailed = 10_000;
 
 export function createAck(state: BeanstalkdState, jobs: LeaseTable): JobSettler['ack'] {
-  const { clock, link, stores, answered } = state;
+  const { link, stores, answered } = state;
+  const clock = steadyClock(state.clock);
   /** Failed acks by token: `null` = the job was deleted; a number = that job's, whose answer went with the connection. */
   const failed = new Map<string, number | null>();
 

@@ -17,9 +17,9 @@ export interface LeasedJob {
   readonly jobId: number;
   readonly stats: JobStats;
   readonly metadata: JobMetadata | null;
-  /** When the lease ends, epoch ms. */
+  /** When the lease ends, by the steady clock. */
   endsAt: number;
-  /** The server keeps the job reserved until then at least, epoch ms. */
+  /** The server keeps the job reserved until then at least, by the steady clock. */
   reservedUntil: number;
   /** Only one call may settle it. */
   isSettling: boolean;

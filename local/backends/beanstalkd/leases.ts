@@ -4,6 +4,7 @@
  * server, and in doubt it does not.
  */
 
+import { steadyClock } from '../../../core/base/clock.ts';
 import type { Abandon, JobLease, Nack } from '../../../core/contract/queue.ts';
 import { createAck } from './acks.ts';
 import type { Consumer } from './consumers.ts';
@@ -20,7 +21,7 @@ export type Leases = ReturnType<typeof createLeases>;
 
 /** @param onLost is called with the tokens of leases that end before their time */
 export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySet<string>) => void) {
-  const { clock } = state;
+  const clock = steadyClock(state.clock);
   const jobs = new LeaseTable(clock);
   const touching = createTouching(jobs, clock, lose);
 
@@ -51,7 +52,7 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
     const { lease, jobId, stats } = job;
     const { body, attempt } = lease;
     const { priority, ...info } = infoOf(body, jobId);
-    const diedAt = clock.now();
+    const diedAt = state.clock.now();
     const mark = markOf(body);
     await addDeadLetter(state, stats.tube, { jobId, mark, ...info, reason, error, attempt, diedAt });
     return buryJob(job, rankOf(diedAt, priority, state.ageingMs));

@@ -1,5 +1,6 @@
 /** Reserves jobs, those that are ready or the next one that comes, and makes leases of them. */
 
+import { steadyNow } from '../../../core/base/clock.ts';
 import type { FetchRequest, JobLease } from '../../../core/contract/queue.ts';
 import { lostConnection } from './connection.ts';
 import type { Consumer, Consumers } from './consumers.ts';
@@ -56,7 +57,7 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
     leaseMs: number,
     made: JobLease[],
   ): Promise<void> {
-    const askedAt = clock.now();
+    const askedAt = steadyNow(clock);
     const answers = await all(
       consumer,
       jobs.map(({ number }) => `stats-job ${number}`),
@@ -71,7 +72,7 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
       const lease = { queue, body, attempt, token: leases.newToken(), expiresAt, interrupted };
       const reservedUntil = askedAt + stats.leftSeconds * 1_000;
       made[i] = lease;
-      const endsAt = expiresAt;
+      const endsAt = steadyNow(clock) + leaseMs;
       return leases.add({
         lease,
         consumer,

@@ -30,6 +30,7 @@ export interface Entry {
   item: ReadyItem | null;
   attempt: number;
   token: string;
+  /** By the steady clock. */
   leaseUntil: number;
   leasedAt: number;
   interrupted: boolean;

@@ -1,7 +1,7 @@
 /** A queue in this process's memory: for tests and for work that may be lost with the process. */
 
 import { randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { type Clock, steadyNow, systemClock } from '../../../core/base/clock.ts';
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
@@ -118,7 +118,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   /** The entry this lease still owns. */
   function owned({ token }: JobLease): Entry | null {
     const entry = leased.get(token);
-    return entry && entry.leaseUntil > clock.now() ? entry : null;
+    return entry && entry.leaseUntil > steadyNow(clock) ? entry : null;
   }
 
   /** The same, taken out of the leased set. */
@@ -184,12 +184,12 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
           entry.attempt++;
           entry.token = randomUUID();
           entry.leasedAt = now;
-          entry.leaseUntil = now + leaseMs;
+          entry.leaseUntil = steadyNow(clock) + leaseMs;
           leased.set(entry.token, entry);
           if (entry.message.group !== null) groups.lease(entry, now);
           const { queue, body } = entry.message;
           const { attempt, token, interrupted } = entry;
-          leases.push({ queue, body, attempt, token, expiresAt: entry.leaseUntil, interrupted });
+          leases.push({ queue, body, attempt, token, expiresAt: now + leaseMs, interrupted });
         }
         if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
         const readyAt = Math.min(until, ...unpaused.map((queue) => state.readyListOf(queue).nextReadyAt()));
@@ -201,7 +201,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       const now = clock.now();
       let count = 0;
       for (const [token, entry] of leased) {
-        if (entry.leaseUntil > now || entry.message.queue !== queue) continue;
+        if (entry.leaseUntil > steadyNow(clock) || entry.message.queue !== queue) continue;
         leased.delete(token);
         entry.interrupted = true;
         addReport(entry, { ...lostAttempt(entry.attempt), startedAt: entry.leasedAt, endedAt: now });
@@ -239,10 +239,10 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
 
     async renew(leases, leaseMs) {
-      const now = clock.now();
+      const until = steadyNow(clock) + leaseMs;
       return leases.map((lease) => {
         const entry = owned(lease);
-        if (entry) entry.leaseUntil = now + leaseMs;
+        if (entry) entry.leaseUntil = until;
         return entry !== null;
       });
     },

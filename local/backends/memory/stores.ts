@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/base/clock.ts';
+import { type Clock, steadyNow } from '../../../core/base/clock.ts';
 import type { BatchStore } from '../../../core/contract/batches.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
@@ -152,7 +152,8 @@ export function memoryRecords(state: MemoryState, others: readonly Purgeable[]):
     body: async (id) => bodyOf(id),
     async progress(id, token, progress) {
       const entry = entries.get(id);
-      if (entry?.state !== 'leased' || entry.token !== token || entry.leaseUntil <= clock.now()) return false;
+      if (entry?.state !== 'leased' || entry.token !== token || entry.leaseUntil <= steadyNow(clock))
+        return false;
       entry.progress = progress;
       return true;
     },

@@ -18,9 +18,11 @@ export interface Parts extends Limits {
   readonly handle?: (payload: unknown, ctx: HandlerContext) => unknown;
 }
 
-/** @param skewMs how far its clock is ahead of the queue's */
-export function appOf(t: Kit, skewMs = 0, parts: Parts = {}): App {
+/** @param skewMs how far its clock is ahead of the queue's, now */
+export function appOf(t: Kit, skewMs: number | (() => number) = 0, parts: Parts = {}): App {
   const job = defineJob({ name: 'invoice.send', queue: mail, payload: anything, handle: () => {}, ...parts });
-  const clock = { now: () => Math.floor(t.now()) + skewMs, after: systemClock.after };
+  const steadyNow = () => Math.floor(t.now());
+  const now = () => steadyNow() + (typeof skewMs === 'number' ? skewMs : skewMs());
+  const clock = { now, steadyNow, after: systemClock.after };
   return createApp({ jobs: [job], signing, clock });
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { createRun } from '../../../core/attempt/run.ts';
 import { attempt } from '../../../core/flow.ts';
 import { connect } from '../../../core/index.ts';
+import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { appOf } from './app.ts';
 import { hour, second } from './kit.ts';
 import type { Law } from './law.ts';
@@ -20,6 +21,21 @@ export function timeLaws(law: Law): void {
     await t.advance(delayMs);
     const passedMs = (await t.backend.now()) - before;
     assert.ok(passedMs >= delayMs && passedMs < delayMs + toleranceMs, `${passedMs} ms have passed`);
+  });
+
+  law('a job keeps its lease when the clock of its host is set', async (t) => {
+    for (const setMs of [hour, -hour]) {
+      let skewMs = 0;
+      const app = appOf(t, () => skewMs);
+      const store = memoryStore({ clock: { now: () => t.now(), after: app.clock.after } });
+      const client = connect(app, t.backend, t.backend.stores ? {} : { store });
+      await client.enqueue(app.jobs.get('invoice.send')!, 1);
+      const run = createRun(await t.take(), app.clock);
+      skewMs = setMs;
+      const result = await attempt(app, { client, settler: t.backend }, run);
+      assert.deepEqual([result.outcome, result.settled], ['acked', true]);
+    }
+    await t.nothingEverComes();
   });
 
   law(

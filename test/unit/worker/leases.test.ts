@@ -30,6 +30,21 @@ describe('leases of a worker', () => {
     expect((await worker.stop()).counts).toMatchObject({ acked: 1, 'skipped-idempotent': 1 });
   });
 
+  it.each([3_600_000, -3_600_000])('outlast a clock of the host that is set by %i ms', async (aheadMs) => {
+    const t = createBench({ idempotencyKey: ({ n }) => `only-${n}` });
+    const [id] = await t.enqueue(1);
+    const worker = t.start({ leaseMs: 3_000 });
+    await settle();
+    await t.pass(2_000, 500);
+    t.clock.set(aheadMs);
+    await t.pass(20_000, 500);
+    t.running[0]!.finish();
+    await settle();
+    expect(t.eventsOf('job.settled')).toMatchObject([{ outcome: 'acked', settled: true }]);
+    await worker.stop();
+    expect(await t.client.status(id!)).toMatchObject({ status: 'completed', attempts: [{ attempt: 1 }] });
+  });
+
   it('of a dead worker are reaped, and the job is told', async () => {
     const t = createBench();
     await t.enqueue(1);
