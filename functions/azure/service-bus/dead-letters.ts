@@ -86,11 +86,14 @@ export function deadLettersOf(
       const { address } = group[0]!;
       await call(`taking dead letters of queue "${address.name}"`, async (api) => {
         const others: ReceivedMessage[] = [];
+        let received = 0;
         try {
           // Where locks end meanwhile, the same ones come again.
           while (wanted.size > 0 && others.length <= mostScanned) {
-            const link = Math.floor(others.length / mostPerLink);
+            // A link has room for what came after the first one that is not settled, whether it was settled or not.
+            const link = Math.floor(received / mostPerLink);
             const messages = await api.receive(entity, pageSize, 0, link);
+            received += messages.length;
             if (messages.length === 0) break; // another process has locked them
             const mine = messages.filter((message) => wanted.has(sequenceOf(message)));
             others.push(...messages.filter((message) => !mine.includes(message)));

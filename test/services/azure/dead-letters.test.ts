@@ -59,6 +59,15 @@ describe('dead letters', () => {
     expect(await list({})).toEqual([]);
   });
 
+  it.each(['retry', 'discard'] as const)('are taken behind others, each of them: %s', async (verb) => {
+    const backend = open();
+    bus.server.createQueue('mail-failed', { lockMs: 60 * minute, maxDeliveryCount: 2_000 });
+    for (let i = 1; i <= 4_001; i++) bus.server.write('mail-failed', `letter ${i}`);
+    const ids = Array.from({ length: 4_000 }, (_, i) => `sequence-${i + 2}`);
+    expect(await backend.admin!.deadLetters[verb](ids)).toBe(4_000);
+    expect(bus.server.queue('mail-failed').counts()).toMatchObject({ ready: 1, locked: 0 });
+  });
+
   it('are listed and retried after they have expired from the -failed queue, with their reason', async () => {
     bus.server.createQueue('mail-failed', { timeToLiveMs: minute, deadLetterOnExpiry: true });
     const backend = open();
