@@ -9,7 +9,7 @@ import type { Beside } from '../../core/routing/beside.ts';
 import { queuesOn } from '../../core/routing/queues-on.ts';
 import { createScheduleHandler } from '../../core/serverless/schedule.ts';
 import { createEnqueueHandler } from './app/enqueue.ts';
-import { type FunctionsApp, loadFunctions } from './app/host.ts';
+import { checkHost, type FunctionsApp, loadFunctions } from './app/host.ts';
 import { createRunning } from './app/running.ts';
 import { createWorker, type WorkerOptions } from './app/worker.ts';
 import type { Credential } from './service-bus/access.ts';
@@ -128,7 +128,7 @@ export function azure(app: App, options: AzureOptions): void {
       }),
     });
   }
-  functions.hook.appTerminate(() => running.drain());
+  checkHost(functions.hook.appTerminate(() => running.drain()));
 }
 
 /** Once an hour, and not at its start, when everybody else purges. */

@@ -55,6 +55,25 @@ export interface FunctionsApp {
   readonly hook: { appTerminate(handler: () => Promise<void>): unknown };
 }
 
+/**
+ * Throws `CONFIG` when `@azure/functions` has not found the host that is there. It then registers nothing and says so in one line:
+ * the app would have no functions, and its jobs would wait.
+ * @param hook what `app.hook.appTerminate` has returned
+ */
+export function checkHost(hook: unknown): void {
+  if (typeof hook !== 'object' || hook === null) return;
+  let host: { readonly Disposable: new () => object };
+  try {
+    host = createRequire(import.meta.url)('@azure/functions-core') as typeof host;
+  } catch {
+    return; // no host is here, as in a test
+  }
+  if (hook instanceof host.Disposable) return;
+  throw config(
+    'The package @azure/functions runs in its test mode, so no function was registered: in this bundle it cannot load @azure/functions-core. Leave @azure/functions-core external, and give an ESM bundle a require by the banner of docs/azure.md.',
+  );
+}
+
 /** Loads synchronously, because functions must be registered while the app's file is loaded; and only for apps that call `azure()`. */
 export function loadFunctions(): FunctionsApp {
   try {

@@ -146,11 +146,13 @@ async function load(entry: string, onLog: Parameters<typeof startFunctions>[1]):
     return await startFunctions(() => import(url), onLog);
   } catch (cause) {
     if (cause instanceof LongshoreError) throw cause;
-    throw new LongshoreError(
-      'CONFIG',
-      `${entry} does not load: ${toError(cause).message.replace(/\.?$/, '.')}`,
-      { cause },
-    );
+    const { message } = toError(cause);
+    const remedy = /Dynamic require of/.test(message)
+      ? ' Give the ESM bundle a require of its own, by the banner of docs/azure.md.'
+      : '';
+    throw new LongshoreError('CONFIG', `${entry} does not load: ${message.replace(/\.?$/, '.')}${remedy}`, {
+      cause,
+    });
   }
 }
 
