@@ -91,7 +91,7 @@ export const simulateLambda = defineCommand({
           batchSize: flags.batchSize,
           recursiveLoop: simulation?.recursiveLoop ?? 'Terminate',
           concurrency: flags.concurrency,
-          schedules: flags.schedules !== false && app.schedules.length > 0,
+          schedules: flags.schedules !== false && (app.schedules.length > 0 || 'if exported'),
           exitWhenIdle: flags.exitWhenIdle === true,
           env: { ...io.env, LONGSHORE_SIGNING_KEYS: signingKeys(app, io.env) },
           build: own?.build ?? ((folder) => buildFunctions(entry, folder)),

@@ -8,7 +8,7 @@ import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { needsOfQueues } from '../../settings.ts';
 import { type HostSettings, hostSettings } from '../../simulate/functions/host-json.ts';
 import { span } from '../output/ui.ts';
-import { readTemplate, templateChecks } from './template.ts';
+import { hasSchedule, readTemplate, templateChecks } from './template.ts';
 
 interface HostFacts {
   readonly app: App;
@@ -27,7 +27,12 @@ export function deploymentChecks(app: App, folder: string, template: string | un
   }
   const packaged = template ?? above(folder, packagedTemplate);
   if (packaged !== null) {
-    const facts = { app, needsOf: needsOfQueues(app), template: () => readTemplate(packaged) };
+    const facts = {
+      app,
+      needsOf: needsOfQueues(app),
+      template: () => readTemplate(packaged),
+      isScheduled: () => hasSchedule(packaged),
+    };
     checks.push(...checksOf(templateChecks, facts));
   } else if (above(folder, 'serverless.yml') !== null) {
     const because = `serverless.yml is read as the template that is made of it, and there is no ${packagedTemplate}. Run serverless package, or name a template in JSON with --template`;

@@ -48,6 +48,8 @@ interface TemplateFacts {
   readonly app: App;
   needsOf(queue: string): QueueNeeds;
   template(): readonly Source[];
+  /** Whether EventBridge calls a function on a schedule. */
+  isScheduled(): boolean;
 }
 
 /** What AWS takes where nothing is given. */
@@ -59,18 +61,30 @@ const mostReceives = 1_000;
 /** Deliveries beside those of the attempts: a function that is throttled or killed spends them too. */
 const spareReceives = 5;
 
+type Resources = Readonly<Record<string, { readonly Type?: string; readonly Properties?: object }>>;
+
 /** Throws `CONFIG` for a file that is no template in JSON. */
-export function readTemplate(path: string): readonly Source[] {
-  type Resource = { readonly Type?: string; readonly Properties?: object };
-  let resources: Readonly<Record<string, Resource>>;
+function resourcesIn(path: string): Resources {
   try {
-    ({ Resources: resources } = JSON.parse(readFileSync(path, 'utf8')));
+    const { Resources: resources } = JSON.parse(readFileSync(path, 'utf8'));
     if (typeof resources !== 'object' || resources === null) throw new Error('it has no Resources');
+    return resources;
   } catch (cause) {
     throw config(
       `Expected ${path} to be a CloudFormation template in JSON, got: ${(cause as Error).message}.`,
     );
   }
+}
+
+export const hasSchedule = (path: string): boolean =>
+  Object.values(resourcesIn(path)).some(
+    ({ Type, Properties = {} }) =>
+      Type === 'AWS::Scheduler::Schedule' ||
+      (Type === 'AWS::Events::Rule' && 'ScheduleExpression' in Properties),
+  );
+
+export function readTemplate(path: string): readonly Source[] {
+  const resources = resourcesIn(path);
   const named = <T>(reference: unknown, type: string): T | null => {
     const found = resources[idOf(reference) ?? ''];
     return found?.Type === type ? ((found.Properties ?? {}) as T) : null;
@@ -128,6 +142,19 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
           });
         return problems;
       }),
+  },
+  {
+    id: 'aws.schedule',
+    severity: 'warning',
+    look({ template, isScheduled }) {
+      const [first] = template();
+      if (!first || isScheduled()) return [];
+      return {
+        where: first.functionId,
+        text: 'No schedule calls a function: nothing enqueues the jobs of schedules, looks at alerts, or ends batches that were left behind.',
+        remedy: 'Have EventBridge call the schedule function of lambda() once a minute.',
+      };
+    },
   },
   {
     id: 'aws.timeout',

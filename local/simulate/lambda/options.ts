@@ -44,7 +44,8 @@ export interface SimulationOptions {
   readonly recursiveLoop: 'Allow' | 'Terminate';
   /** Environments of the worker, that is invocations at the same time. */
   readonly concurrency: number;
-  readonly schedules: boolean;
+  /** Whether `schedule` is called once a minute: always, or where it is exported. */
+  readonly schedules: boolean | 'if exported';
   readonly exitWhenIdle: boolean;
   /** What the functions see of the outer environment. */
   readonly env: Readonly<Record<string, string | undefined>>;

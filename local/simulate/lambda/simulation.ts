@@ -70,7 +70,7 @@ async function run(
   const schedule = functionOf('schedule', 1);
   // Lambda loads functions with their first event. Loading them now shows at once which do not start.
   await startFunction('worker', worker);
-  if (options.schedules) await startFunction('schedule', schedule);
+  const ticks = options.schedules !== false && (await startSchedule(schedule, options));
 
   const ending = endingAt(signal);
   const { broken, signal: stopping } = ending;
@@ -90,7 +90,7 @@ async function run(
       pollQueue({ client, queue, options, invoke, on, broken, stopping }),
     ),
   );
-  const ticking = options.schedules ? tickEveryMinute(schedule, options, on, stopping) : Promise.resolve();
+  const ticking = ticks ? tickEveryMinute(schedule, options, on, stopping) : Promise.resolve();
   const resting = (): boolean => worker.running() === 0 && schedule.running() === 0;
   const idle = async (): Promise<boolean> => {
     const counts = resting() ? Object.values(await countQueues(client, queues)) : null;
@@ -123,7 +123,21 @@ async function startFunction(name: string, environments: Environments): Promise<
   }
 }
 
-/** Now, and then on the minute, as EventBridge does it. An app without schedules exports no such function. */
+/** It looks at alerts and batches too. Resolves with `false` where there is none, and none is needed. */
+async function startSchedule(
+  schedule: Environments,
+  { schedules }: Pick<SimulationOptions, 'schedules'>,
+): Promise<boolean> {
+  try {
+    await startFunction('schedule', schedule);
+    return true;
+  } catch (error) {
+    if (schedules === 'if exported' && /HandlerNotFound/.test(toError(error).message)) return false;
+    throw error;
+  }
+}
+
+/** Now, and then on the minute, as EventBridge does it. */
 async function tickEveryMinute(
   schedule: Environments,
   { timeoutMs }: SimulationOptions,

@@ -79,6 +79,7 @@ describe('a template of CloudFormation', () => {
       Type: 'AWS::Lambda::Function',
       Properties: { Timeout: 90, ReservedConcurrentExecutions: 20, RecursiveLoop: 'Allow' },
     },
+    Minute: { Type: 'AWS::Scheduler::Schedule', Properties: { ScheduleExpression: 'rate(1 minute)' } },
     Source: {
       Type: 'AWS::Lambda::EventSourceMapping',
       Properties: {
@@ -133,6 +134,17 @@ describe('a template of CloudFormation', () => {
     expect((await looked({ [path]: changed(resource, properties) })).found).toEqual({
       [id]: [expect.objectContaining({ severity, text: expect.stringMatching(text) })],
     });
+  });
+
+  it('is told where nothing calls a function once a minute', async () => {
+    const { Minute: _, ...others } = resources;
+    expect((await looked({ [path]: { Resources: others } })).found).toEqual({
+      'aws.schedule': [
+        expect.objectContaining({ severity: 'warning', text: expect.stringMatching(/batches/) }),
+      ],
+    });
+    const Rule = { Type: 'AWS::Events::Rule', Properties: { ScheduleExpression: 'rate(1 minute)' } };
+    expect((await looked({ [path]: { Resources: { ...others, Rule } } })).found).toEqual({});
   });
 
   it('knows its queues by the end of their names, lanes and FIFO queues too', async () => {
