@@ -1,68 +1,141 @@
-/** What an app asks of the backend that its jobs are sent to. */
+/** What an app asks of the backend that its jobs are sent to, and what backends can do: one table for all who look before a job is sent. */
 
 import type { App } from '../app/app.ts';
 import type { UniqueRule } from '../app/unique.ts';
 import { config } from '../base/errors.ts';
+import type { GroupOrder } from '../contract/queue.ts';
 import { declaredOn } from '../routing/belongs.ts';
 import type { Client } from './client.ts';
 
-type Abilities = Pick<Client, 'backend' | 'stores'>;
+/** Of a backend, with the store beside it. */
+export interface Abilities {
+  readonly name: string;
+  /** Of the handler, with the ack. */
+  readonly transactions: boolean;
+  /** It changes a job that waits. */
+  readonly replaces: boolean;
+  readonly records: boolean;
+  /** It counts the jobs of a queue without reading them. */
+  readonly counts: boolean;
+  /** Slots of one limit; 0 = it keeps no limits. */
+  readonly mostSlots: number;
+  /** Slots that it gives out in a second, of a limit that has so many. */
+  mostPerSecond(slots: number): number;
+  keepsOrder(queue: string, order: GroupOrder): boolean;
+}
+
+/** Something of the app that a backend would not keep. */
+export interface Unmet {
+  /** `job "x"` or `queue "x"`. */
+  readonly of: string;
+  /** As the option is called. */
+  readonly feature: string;
+  /** What is wrong, and the remedy. */
+  readonly text: string;
+}
+
+export const abilitiesOf = ({ backend, stores }: Pick<Client, 'backend' | 'stores'>): Abilities => ({
+  name: backend.name,
+  transactions: backend.begin !== undefined,
+  replaces: backend.waiting !== undefined,
+  records: stores.records?.keepsNothing !== true,
+  counts: backend.admin !== undefined && !backend.admin.countsByReading,
+  mostSlots: stores.limits ? (stores.limits.mostSlots ?? Number.POSITIVE_INFINITY) : 0,
+  mostPerSecond: (slots) => stores.limits?.mostPerSecond?.(slots) ?? Number.POSITIVE_INFINITY,
+  keepsOrder: (queue, order) => backend.keepsOrder?.(queue, order) === true,
+});
 
 /**
- * Throws `CONFIG` for what nobody would keep: limits, an order, a length, one job of its kind.
+ * Throws `CONFIG` for all that nobody would keep or run: transactions, limits, an order, a length, one job of its kind.
  * @param name of the backend, where the app has several; the jobs and queues of the others do not matter
  */
-export function checkAbilities(app: App, { backend, stores }: Abilities, name: string | undefined): void {
+export function checkAbilities(app: App, it: Abilities, name: string | undefined): void {
+  const unmet = unmetBy(app, it, name);
+  if (unmet.length === 1) throw config(unmet[0]!.text);
+  if (unmet.length > 1)
+    throw config(
+      `Backend "${it.name}" cannot do ${unmet.length} things that the app asks for:\n${unmet.map(({ text }) => `- ${text}`).join('\n')}`,
+    );
+}
+
+/** What would not be kept, jobs first. */
+export function unmetBy(app: App, it: Abilities, name?: string): Unmet[] {
   const { jobs, rules } = declaredOn(app, name);
-  for (const { name: job, breaker } of jobs)
-    if (breaker && !stores.limits)
-      throw config(
-        `Job "${job}" has a breaker, but backend "${backend.name}" keeps none: give it a store, for example sqliteStore().`,
+  const unmet: Unmet[] = [];
+  const add = (of: string, feature: string, text: string) => unmet.push({ of, feature, text });
+  const needsStore = (what: string): string =>
+    `${what}, but backend "${it.name}" keeps none: give it a store, for example sqliteStore().`;
+  for (const { name: job, transaction, breaker, unique } of jobs) {
+    if (transaction && !it.transactions)
+      add(
+        `job "${job}"`,
+        'transaction',
+        `Job "${job}" has a transaction, but backend "${it.name}" offers none. Run it on postgres().`,
       );
-  for (const { name: job, unique } of jobs) if (unique) checkUnique({ backend, stores }, job, unique);
-  const { mostSlots = Infinity } = stores.limits ?? {};
-  for (const { limits } of [...jobs, ...rules.map(([, rule]) => rule)])
-    for (const { of, kind, slots, holdMs } of limits ?? []) {
-      if (!stores.limits)
-        throw config(
-          `${of} has a limit, but backend "${backend.name}" keeps none: give it a store, for example sqliteStore().`,
-        );
-      if (slots > mostSlots)
-        throw config(
-          `Expected the limit of ${kind} of ${of} to be at most ${mostSlots}, which is what the store of backend "${backend.name}" can count, got ${slots}. Use a smaller limit,${kind === 'rate' ? ' smooth: true,' : ''} or another store.`,
-        );
+    if (breaker && it.mostSlots === 0)
+      add(`job "${job}"`, 'breaker', needsStore(`Job "${job}" has a breaker`));
+    const text = unique && uniqueFault(it, job, unique);
+    if (text) add(`job "${job}"`, unique.waitMs === undefined ? 'unique' : 'debounce', text);
+  }
+  for (const [of, { limits }] of [
+    ...jobs.map((job) => [`job "${job.name}"`, job] as const),
+    ...rules.map(([queue, rule]) => [`queue "${queue}"`, rule] as const),
+  ])
+    for (const limit of limits ?? []) {
+      const { kind, slots, holdMs } = limit;
       const perSecond = kind === 'rate' ? (slots * 1_000) / holdMs! : 0;
-      const mostPerSecond = stores.limits.mostPerSecond?.(slots) ?? Infinity;
-      if (perSecond > mostPerSecond)
-        throw config(
-          `The rate of ${of} can never be reached: ${slots} in ${holdMs} ms are ${Math.ceil(perSecond)} a second, and the store of backend "${backend.name}" gives out ${mostPerSecond} of ${slots} slots a second. Use smooth: true, fewer in a shorter perMs, or another store.`,
+      if (it.mostSlots === 0) add(of, kind, needsStore(`${limit.of} has a limit`));
+      else if (slots > it.mostSlots)
+        add(
+          of,
+          kind,
+          `Expected the limit of ${kind} of ${limit.of} to be at most ${it.mostSlots}, which is what the store of backend "${it.name}" can count, got ${slots}. Use a smaller limit,${kind === 'rate' ? ' smooth: true,' : ''} or another store.`,
+        );
+      else if (perSecond > it.mostPerSecond(slots))
+        add(
+          of,
+          kind,
+          `The rate of ${limit.of} can never be reached: ${slots} in ${holdMs} ms are ${Math.ceil(perSecond)} a second, and the store of backend "${it.name}" gives out ${it.mostPerSecond(slots)} of ${slots} slots a second. Use smooth: true, fewer in a shorter perMs, or another store.`,
         );
     }
   for (const [queue, { maxLength, order }] of rules) {
-    if (maxLength !== null && (!backend.admin || backend.admin.countsByReading))
-      throw config(`Backend "${backend.name}" does not count its jobs: leave out maxLength of "${queue}".`);
-    if (order && !backend.keepsOrder?.(queue, order)) {
+    if (maxLength !== null && !it.counts)
+      add(
+        `queue "${queue}"`,
+        'maxLength',
+        `Backend "${it.name}" does not count its jobs: leave out maxLength of "${queue}".`,
+      );
+    if (order && !it.keepsOrder(queue, order)) {
       const other = order === 'wait' ? 'step-aside' : 'wait';
-      const remedy = backend.keepsOrder?.(queue, other) ? `Set onRetry: '${other}'` : 'Leave order out';
-      throw config(
-        `Queue "${queue}" is to keep its groups in order (on a retry: ${order}), which backend "${backend.name}" does not do. ${remedy}, or take another backend: docs/groups.md.`,
+      const remedy = it.keepsOrder(queue, other) ? `Set onRetry: '${other}'` : 'Leave order out';
+      add(
+        `queue "${queue}"`,
+        'order',
+        `Queue "${queue}" is to keep its groups in order (on a retry: ${order}), which backend "${it.name}" does not do. ${remedy}, or take another backend: docs/groups.md.`,
       );
     }
   }
+  return unmet;
 }
 
-/** Of a job at the start, of a call when it comes. Throws `CONFIG`. */
+/** Of a call when it comes. Throws `CONFIG`. */
 export function checkUnique(
-  { backend, stores }: Abilities,
+  client: Pick<Client, 'backend' | 'stores'>,
+  job: string,
+  rule: UniqueRule<unknown>,
+): void {
+  const fault = uniqueFault(abilitiesOf(client), job, rule);
+  if (fault !== null) throw config(fault);
+}
+
+function uniqueFault(
+  it: Abilities,
   job: string,
   { onConflict, while: time }: UniqueRule<unknown>,
-): void {
-  if (onConflict === 'replace' && !backend.waiting)
-    throw config(
-      `Job "${job}" replaces one that waits, which backend "${backend.name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`,
-    );
-  if (stores.records.keepsNothing && typeof time !== 'object')
-    throw config(
-      `Backend "${backend.name}" keeps no records, so nothing tells whether a job with the unique key of "${job}" waits or runs: give it a store, for example sqliteStore(), or use while: { forMs }.`,
-    );
+): string | null {
+  if (onConflict === 'replace' && !it.replaces)
+    return `Job "${job}" replaces one that waits, which backend "${it.name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
+  if (!it.records && typeof time !== 'object')
+    return `Backend "${it.name}" keeps no records, so nothing tells whether a job with the unique key of "${job}" waits or runs: give it a store, for example sqliteStore(), or use while: { forMs }.`;
+  return null;
 }

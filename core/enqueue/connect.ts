@@ -9,7 +9,7 @@ import { lazyVerbs } from '../base/lazy-verbs.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
 import { checkNamed } from '../routing/backends.ts';
-import { checkAbilities } from './abilities.ts';
+import { abilitiesOf, checkAbilities } from './abilities.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import type { ManyCall } from './enqueue.ts';
 import { schedulesOf } from './schedules.ts';
@@ -22,7 +22,7 @@ export function connectOne(app: App, backend: QueueBackend, options: ConnectOpti
   app.keyRing(); // a missing key must stop the start, not the first job
   checkNamed(app, []);
   const client = clientOf(app, backend, options);
-  checkAbilities(app, client, undefined);
+  checkAbilities(app, abilitiesOf(client), undefined);
   return client;
 }
 

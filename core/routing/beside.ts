@@ -3,6 +3,7 @@
 import type { App } from '../app/app.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
+import { abilitiesOf, checkAbilities } from '../enqueue/abilities.ts';
 import type { Client } from '../enqueue/client.ts';
 import type { Backends } from './backends.ts';
 import type { RoutedClient } from './client.ts';
@@ -30,5 +31,7 @@ export function connectBeside(
 ): Client {
   app.keyRing();
   const all = { ...backends, [on]: backend } as unknown as Backends;
-  return viewOf(route(app, all, { store: { [on]: store } }), on);
+  const client = viewOf(route(app, all, { store: { [on]: store } }), on);
+  checkAbilities(app, abilitiesOf(client), on);
+  return client;
 }

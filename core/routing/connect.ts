@@ -2,7 +2,7 @@
 
 import type { App } from '../app/app.ts';
 import type { QueueBackend } from '../contract/queue.ts';
-import { checkAbilities } from '../enqueue/abilities.ts';
+import { abilitiesOf, checkAbilities } from '../enqueue/abilities.ts';
 import type { Client, ConnectOptions } from '../enqueue/client.ts';
 import { connectOne } from '../enqueue/connect.ts';
 import { type Backends, isBackend } from './backends.ts';
@@ -25,6 +25,6 @@ export function connect(
   if (isBackend(backend)) return connectOne(app, backend, options as ConnectOptions);
   app.keyRing();
   const client = route(app, backend, options as RoutingOptions);
-  for (const [name, one] of client.backends) checkAbilities(app, one, name);
+  for (const [name, one] of client.backends) checkAbilities(app, abilitiesOf(one), name);
   return client;
 }

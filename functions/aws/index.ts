@@ -2,6 +2,7 @@
 
 import type { App } from '../../core/app/app.ts';
 import type { Stores } from '../../core/contract/store.ts';
+import { abilitiesOf, checkAbilities } from '../../core/enqueue/abilities.ts';
 import { connectOne } from '../../core/enqueue/connect.ts';
 import type { HttpOptions } from '../../core/http/index.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
@@ -48,7 +49,10 @@ export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
   checkWorkerOptions(options);
   const { on = 'default', backends } = options;
   app.keyRing();
-  if (backends) checkNamed(app, [on, ...Object.keys(backends)]);
+  if (backends) {
+    checkNamed(app, [on, ...Object.keys(backends)]);
+    checkAbilities(app, abilitiesOf({ backend, stores: store as Stores }), on);
+  }
   const alone = backends ? null : connectOne(app, backend, { store });
   const client = onDemand(
     async () =>

@@ -4,6 +4,8 @@ import type { App } from '../../core/app/app.ts';
 import { checkInteger } from '../../core/base/checks.ts';
 import { config, shown } from '../../core/base/errors.ts';
 import type { Stores } from '../../core/contract/store.ts';
+import { type Abilities, checkAbilities } from '../../core/enqueue/abilities.ts';
+import { knownAbilities } from '../../core/enqueue/known-abilities.ts';
 import type { HttpOptions } from '../../core/http/index.ts';
 import type { Beside } from '../../core/routing/beside.ts';
 import { queuesOn } from '../../core/routing/queues-on.ts';
@@ -78,6 +80,11 @@ export function azure(app: App, options: AzureOptions): void {
     if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);
   }
   resolveQueues({ queues: Object.keys(queues), ...(sessions && { sessions }) }); // throws for a name that is none of them
+  // What depends on the store is looked at when that is opened.
+  const known = { ...knownAbilities.servicebus, mostSlots: Number.POSITIVE_INFINITY };
+  const keepsOrder: Abilities['keepsOrder'] = (queue, order) =>
+    known.keepsOrder(queue, order) && sessions?.includes(queue) === true;
+  checkAbilities(app, { name: 'servicebus', ...known, keepsOrder }, backends ? on : undefined);
   const running = createRunning(app, {
     queues,
     sessions,

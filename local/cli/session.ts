@@ -50,6 +50,8 @@ function sessionOf(io: Io, configPath: string | undefined, backendName: string |
     return createOperator(await keyless(), actorOf(io.env));
   });
   return {
+    /** As `--backend` says it. */
+    named: backendName,
     /** Where the config is, without loading it. */
     configPath: () => findConfig(io, configPath),
     config,

@@ -9,6 +9,7 @@ import type { EnqueuedJob, EnqueueOptions } from '../../core/app/options.ts';
 import type { AttemptResult } from '../../core/attempt/attempt.ts';
 import { hooksEnded } from '../../core/attempt/failure-hooks.ts';
 import { createRun } from '../../core/attempt/run.ts';
+import { checkOptions } from '../../core/base/checks.ts';
 import { systemClock } from '../../core/base/clock.ts';
 import { millis } from '../../core/base/duration.ts';
 import { lookAtBatches } from '../../core/batches/look.ts';
@@ -22,6 +23,7 @@ import { connect } from '../../core/routing/connect.ts';
 import { tick } from '../../core/scheduler/tick.ts';
 import { memory } from '../../local/backends/memory/index.ts';
 import { nextMoment } from './next-moment.ts';
+import { type BeginTransaction, withTransactions } from './transactions.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export type { AttemptResult } from '../../core/attempt/attempt.ts';
@@ -31,6 +33,7 @@ export { describeEntrypoint } from './laws/entrypoint.ts';
 export type { Bench, Harness, Runner } from './laws/harness.ts';
 export { describePayloads, type PayloadsBench, type PayloadsHarness } from './laws/payload-store.ts';
 export { describeStore, describeStoreAlone } from './laws/store.ts';
+export type { BeginTransaction, TestTransaction } from './transactions.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export interface TestApp {
@@ -64,7 +67,13 @@ export interface TestApp {
   deadLetters(): Promise<DeadLetter[]>;
 }
 
-export function testApp(app: App): TestApp {
+export interface TestAppOptions {
+  /** Begins a transaction for a handler (`transaction: true`) or a step. @default what they ask of `tx` fails */
+  readonly transaction?: BeginTransaction;
+}
+
+export function testApp(app: App, options: TestAppOptions = {}): TestApp {
+  checkOptions('testApp()', options, { transaction: 'function' });
   const clock = createVirtualClock();
   let ids = 0;
   const ring = keyRing([{ kid: 'test', secret: new Uint8Array(32).fill(7) }]);
@@ -75,7 +84,7 @@ export function testApp(app: App): TestApp {
     newId: () => `job-${String(++ids).padStart(4, '0')}`,
     keyRing: () => ring,
   };
-  const backend = memory({ clock });
+  const backend = withTransactions(memory({ clock }), options.transaction);
   const client = connect(own, backend);
   // The longest a job may run: leases are not renewed here, and time moves only between attempts.
   const leaseMs = Math.max(60_000, ...[...app.jobs.values()].map((job) => job.timeoutMs + 1));

@@ -5,6 +5,7 @@ import { alerts } from './alerts.ts';
 import { audit } from './audit.ts';
 import { batchesCommands } from './batches.ts';
 import { chainsCommands } from './chains.ts';
+import { check } from './check.ts';
 import { dashboard } from './dashboard.ts';
 import { deadCommands } from './dead.ts';
 import { dev } from './dev.ts';
@@ -56,6 +57,7 @@ export const commands: readonly Command[] = [
   ...keysCommands,
   health,
   doctor,
+  check,
   alerts,
   audit,
   simulateLambda,

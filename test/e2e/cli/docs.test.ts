@@ -76,6 +76,7 @@ describe('--json', () => {
       'work --once --no-schedules: 3',
       'work --drain --no-schedules: 1',
       'doctor: 1',
+      'check --backend servicebus: 1',
     ]);
   });
 

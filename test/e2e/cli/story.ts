@@ -32,7 +32,7 @@ const functionApp = `
 
 const watchedConfig = shopConfig.replace(
   '  schedules: [',
-  '  alerts: defineAlerts({ to: sendTo(() => {}) }),\n  schedules: [',
+  '  alerts: defineAlerts({ to: sendTo(() => {}) }),\n  queues: { mail: { maxLength: 1_000 } },\n  schedules: [',
 );
 
 /** What a tick leaves behind that found its last job unfinished. */
@@ -155,6 +155,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('workers');
   await tell('health --min-workers 0');
   await tell('doctor');
+  await tell('check --backend servicebus');
   await tell('simulate lambda functions.ts --exit-when-idle');
   await tell('move --from config --to sqlite:moved.db');
   await tell('simulate functions main.ts --exit-when-idle --port 0');

@@ -33,13 +33,15 @@ export interface BenchOptions extends Partial<AppOptions> {
   readonly stores?: Partial<Stores>;
   /** Stands before the backend's own settle verbs. */
   readonly settler?: (backend: QueueBackend) => JobSettler;
+  /** Stands before the whole backend. */
+  readonly wrap?: (backend: QueueBackend) => QueueBackend;
 }
 
 /** An app with one memory queue, of which the test is the worker. */
 export function bench(options: BenchOptions) {
-  const { stores, settler, ...appOptions } = options;
+  const { stores, settler, wrap = (to) => to, ...appOptions } = options;
   const clock = createVirtualClock(startMs);
-  const backend = memory({ clock });
+  const backend = wrap(memory({ clock }));
   const events: LongshoreEvent[] = [];
   let ids = 0;
   const app = createApp({

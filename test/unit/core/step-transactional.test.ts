@@ -5,7 +5,6 @@ import { failedCommit, transactional } from '../../../core/attempt/transactional
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { Ack, JobTransaction, QueueBackend } from '../../../core/contract/queue.ts';
 import { attempt } from '../../../core/flow.ts';
-import { connect } from '../../../core/routing/connect.ts';
 import { bench, job } from './kit.ts';
 import { acked, admitted, failed, runStep, settleStep } from './step-kit.ts';
 
@@ -22,19 +21,19 @@ async function begin(ack: (ack: Ack) => Promise<boolean> = async () => true) {
     commit: async () => true,
     rollback: async () => void order.push('rollback'),
   };
-  const b = bench({ jobs: [work, job({ name: 'plain' })] });
-  const backend: QueueBackend = {
-    ...b.backend,
+  const wrap = (to: QueueBackend): QueueBackend => ({
+    ...to,
     async begin() {
       order.push('begin');
       return tx;
     },
     async nack(lease, how) {
       order.push('nack');
-      return b.backend.nack(lease, how);
+      return to.nack(lease, how);
     },
-  };
-  const client = connect(b.app, backend);
+  });
+  const b = bench({ jobs: [work, job({ name: 'plain' })], wrap });
+  const { client } = b;
   await client.enqueue(work, {});
   const run = await b.take();
   return { ...b, client, order, run, one: admitted(client, run) };

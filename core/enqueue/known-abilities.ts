@@ -1,0 +1,39 @@
+/** What the backends of this package can do, for those who ask before one is opened. A test compares it with the real ones. */
+
+import type { Abilities } from './abilities.ts';
+
+const whole = {
+  transactions: false,
+  replaces: true,
+  records: true,
+  counts: true,
+  mostSlots: Number.POSITIVE_INFINITY,
+  mostPerSecond: () => Number.POSITIVE_INFINITY,
+  keepsOrder: () => true,
+};
+/** Slots of a limit in a store of one item for each. */
+const mostSlotsOfItem = 2_500;
+
+/** With the store that is usual beside it: dynamoStore(), tableStore(); beanstalkd alone. Queues that may be FIFO or have sessions do. */
+export const knownAbilities = {
+  memory: whole,
+  sqlite: whole,
+  postgres: { ...whole, transactions: true },
+  redis: whole,
+  beanstalkd: { ...whole, replaces: false, records: false, mostSlots: 0, keepsOrder: () => false },
+  sqs: {
+    ...whole,
+    replaces: false,
+    mostSlots: mostSlotsOfItem,
+    /** DynamoDB writes 1,000 KB a second of one item, in which a slot takes 150 bytes. */
+    mostPerSecond: (slots) => Math.floor(1_000 / Math.ceil((slots * 150) / 1_024)),
+    keepsOrder: (_, order) => order === 'wait',
+  },
+  servicebus: {
+    ...whole,
+    replaces: false,
+    counts: false,
+    mostSlots: mostSlotsOfItem,
+    keepsOrder: (_, order) => order === 'step-aside',
+  },
+} satisfies Record<string, Omit<Abilities, 'name'>>;

@@ -1,0 +1,74 @@
+import { type Abilities, abilitiesOf, type Unmet, unmetBy } from '../../../core/enqueue/abilities.ts';
+import { knownAbilities } from '../../../core/enqueue/known-abilities.ts';
+import { isBackend } from '../../../core/routing/backends.ts';
+import { hint } from '../config/nearest.ts';
+import { defineCommand } from '../definition.ts';
+import { usage } from '../errors.ts';
+import type { Session } from '../session.ts';
+
+interface Row extends Unmet {
+  readonly backend: string;
+}
+
+export const check = defineCommand({
+  path: 'check',
+  summary: 'list what jobs and queues ask of a backend that it cannot do',
+  about: `Looks at the app alone: connects to nothing, and needs no keys. connect(), lambda(), azure() and startLocal() refuse the same at the start. Without --backend it looks at the backends of the config. --backend names one of them, or a kind that the app may move to: ${Object.keys(knownAbilities).join(', ')}, each with the store that is usual beside it.`,
+  examples: [
+    'longshore check',
+    'longshore check --backend sqs',
+    'longshore check --backend servicebus --json',
+  ],
+  exits: { 0: 'it can do all of it', 1: 'it cannot, or the look failed' },
+  async run({ session, ui }) {
+    const { app } = await session.config();
+    const asked = await backendsOf(session);
+    const unmet = asked.flatMap(({ name, own, abilities }) =>
+      unmetBy(app, abilities, own).map((one): Row => ({ backend: name, ...one })),
+    );
+    const backends = asked.map(({ name }) => name);
+    const text =
+      unmet.length === 0
+        ? `${backends.join(', ')} can do all that the app asks for.`
+        : ui.table(
+            unmet,
+            [
+              { title: 'backend', value: (row) => row.backend },
+              { title: 'of', value: (row) => row.of },
+              { title: 'asks for', value: (row) => row.feature },
+            ],
+            { text: (row) => row.text },
+          );
+    return { data: { backends, unmet }, text, exit: unmet.length > 0 ? 1 : 0 };
+  },
+});
+
+interface Asked {
+  readonly name: string;
+  /** Where the app has several: its jobs and queues alone are looked at. */
+  readonly own: string | undefined;
+  readonly abilities: Abilities;
+}
+
+async function backendsOf(session: Session): Promise<Asked[]> {
+  const { named } = session;
+  const all = await session.backends();
+  const here = isBackend(all) ? [] : Object.keys(all).filter((name) => all[name]);
+  if (named !== undefined && !here.includes(named)) {
+    const kinds = Object.keys(knownAbilities);
+    if (!Object.hasOwn(knownAbilities, named))
+      throw usage(
+        `Expected --backend to be one of ${[...here, ...kinds].join(', ')}, got "${named}".${hint(named, [...here, ...kinds])}`,
+      );
+    const kind = knownAbilities[named as keyof typeof knownAbilities];
+    return [{ name: named, own: undefined, abilities: { name: named, ...kind } }];
+  }
+  const clients = isBackend(all)
+    ? [await session.keyless()]
+    : (await session.keylessClients()).filter(({ name }) => named === undefined || name === named);
+  return clients.map((client) => ({
+    name: client.name ?? client.backend.name,
+    own: client.name,
+    abilities: abilitiesOf(client),
+  }));
+}
