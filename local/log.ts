@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import { type EventListener, isWait, type LongshoreEvent } from '../core/base/events.ts';
+import { stackOf } from '../core/base/failure.ts';
 import { masked } from '../core/base/masked.ts';
 
 export function logTo(logger: Logger): EventListener {
@@ -13,11 +14,17 @@ export function logTo(logger: Logger): EventListener {
       if (value instanceof Error) facts.error = `${'code' in value ? `${value.code}: ` : ''}${value.message}`;
       else if (name !== 'message') facts[name] = name === 'fields' ? masked(value) : value; // the text is there once
     }
+    const stack = stackOf(event);
+    if (stack !== null) facts.stack = stack;
     logger[levelOf(event)](facts, textOf(event));
   };
 }
 
-function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
+/** From the least to the most important one. */
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export function levelOf(event: LongshoreEvent): LogLevel {
   switch (event.type) {
     case 'job.started':
     case 'schedule.checked':

@@ -2,7 +2,7 @@
 
 import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { type Clock, systemClock, uuidv7 } from '../base/clock.ts';
-import { config } from '../base/errors.ts';
+import { config, shown } from '../base/errors.ts';
 import { createEvents, type EventListener, type Events } from '../base/events.ts';
 import type { JobFailure } from '../contract/outcome.ts';
 import type { KeyRing } from '../envelope/signing.ts';
@@ -156,6 +156,11 @@ function acceptLists(lists: Readonly<Record<string, readonly Job[]>>): Map<strin
   const accepts = new Map<string, Set<string>>();
   for (const [queue, jobs] of Object.entries(lists)) {
     checkQueue(queue);
+    for (const job of jobs)
+      if (typeof job?.name !== 'string')
+        throw config(
+          `accepts of queue "${queue}" expects jobs, got ${shown(job)}. Name the job itself, not its name: accepts: { '${queue}': [job] }.`,
+        );
     accepts.set(queue, new Set(jobs.map((job) => job.name)));
   }
   return accepts;

@@ -52,6 +52,7 @@ export const attemptFacts = ({ run, job, number, envelope }: Attempt): JobFacts 
   attempt: number,
   // Of a job that is not known here nothing is said but its id.
   tenantId: (job && envelope?.context?.tenantId) ?? null,
+  actorId: (job && envelope?.context?.actorId) ?? null,
   requestId: (job && envelope?.context?.requestId) ?? null,
   traceparent: (job && envelope?.context?.traceparent) ?? null,
 });

@@ -9,6 +9,8 @@ export interface JobFacts {
   readonly queue: string;
   readonly attempt: number;
   readonly tenantId: string | null;
+  /** Who caused it. */
+  readonly actorId: string | null;
   /** Of the request that caused the job, as far as its context says. */
   readonly requestId: string | null;
   /** W3C Trace Context. */

@@ -1,6 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import type { AttemptError } from '../contract/outcome.ts';
 import { type ErrorCode, LongshoreError } from './errors.ts';
+import type { LongshoreEvent } from './events.ts';
 import { masked } from './masked.ts';
 
 const longestMessage = 2_000;
@@ -26,6 +27,12 @@ export function reportError(error: unknown): AttemptError {
   const stack = code !== 'HANDLER' && ownEnds.includes(code) ? null : stackText(error);
   return stack === null ? { code, message } : { code, message, stack };
 }
+
+/** That of a failed attempt, for logs; `null` where an event has none. */
+export const stackOf = (event: LongshoreEvent): string | null =>
+  event.type === 'job.settled' && event.counted && event.cause !== null
+    ? (reportError(event.cause).stack ?? null)
+    : null;
 
 /** The stack of an error and those of its causes, as one text; `null` where nothing has one. */
 export function stackText(error: unknown): string | null {

@@ -159,7 +159,7 @@ function warnWhenStuck(app: App, isolate: Isolate, ctx: HandlerContext): void {
 }
 
 function warn({ events }: App, { id, job, queue, attempt, context }: HandlerContext, message: string): void {
-  const { tenantId = null, requestId = null, traceparent = null } = context;
-  const facts = { id, job, queue, attempt, tenantId, requestId, traceparent };
+  const { tenantId = null, actorId = null, requestId = null, traceparent = null } = context;
+  const facts = { id, job, queue, attempt, tenantId, actorId, requestId, traceparent };
   events.emit({ type: 'job.warning', ...facts, message });
 }

@@ -1,6 +1,7 @@
 /** Events as JSON lines: the log services of both clouds find their fields. Payloads are never part of an event. */
 
 import { type EventListener, isWait, type LongshoreEvent } from '../base/events.ts';
+import { stackOf } from '../base/failure.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -13,6 +14,8 @@ export function logLines(write: (line: string, level: LogLevel) => void): EventL
       if (value === null || name === 'cause') continue; // `error` tells of it; it may be anything
       facts[name] = value instanceof Error ? textOf(value) : value;
     }
+    const stack = stackOf(event);
+    if (stack !== null) facts.stack = stack;
     write(`${JSON.stringify(facts)}\n`, level);
   };
 }

@@ -4,7 +4,7 @@ import { endingOf } from '../../../core/metrics/tally.ts';
 import { isBackend } from '../../../core/routing/backends.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import type { WorkerSummary } from '../../../core/worker/options.ts';
-import { logTo } from '../../log.ts';
+import { type LogLevel, levelOf, logLevels, logTo } from '../../log.ts';
 import type { LocalOptions } from '../../start.ts';
 import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
@@ -24,6 +24,13 @@ const logFlag = {
   flags: '--log <form>',
   text: 'pretty, json or none; by default pretty on a terminal, json elsewhere, none with --json',
   parse: oneOf(logForms),
+} as const;
+
+const logLevelFlag = {
+  flags: '--log-level <level>',
+  text: 'debug (also what begins, and what waits), info, warn or error',
+  parse: oneOf(logLevels),
+  fallback: 'info',
 } as const;
 
 export const workFlags = {
@@ -60,6 +67,7 @@ export const workFlags = {
     parse: String,
   },
   log: logFlag,
+  logLevel: logLevelFlag,
 } as const;
 
 /** A worker of a queue that was mistyped would wait there for ever. */
@@ -132,7 +140,7 @@ export async function runWorker(
     }
   });
   const form = flags.log ?? (input.json || bar.visible ? 'none' : io.isTTY.stdout ? 'pretty' : 'json');
-  const unlog = await startLog(app, input, form);
+  const unlog = await startLog(app, input, form, flags.logLevel);
   const showsRunning = form === 'pretty' && io.isTTY.stdout && !input.json;
   const unshow = showsRunning ? showRunning(app, await session.client(), input) : () => {};
   const schedules = flags.schedules !== false;
@@ -199,6 +207,7 @@ async function startLog(
   app: App,
   { io, ui, json }: Pick<Input, 'io' | 'ui' | 'json'>,
   form: LogForm,
+  level: LogLevel = 'info',
 ): Promise<() => void> {
   const out = json ? io.stderr : io.stdout;
   switch (form) {
@@ -206,6 +215,7 @@ async function startLog(
       return () => {};
     case 'pretty':
       return app.events.on((event) => {
+        if (logLevels.indexOf(levelOf(event)) < logLevels.indexOf(level)) return;
         const line = eventLine(event, ui, io.clock.now());
         if (line === null) return;
         const stack = event.type === 'job.settled' && event.counted ? reportError(event.cause).stack : '';
@@ -214,7 +224,9 @@ async function startLog(
       });
     case 'json': {
       const { pino } = await import('pino');
-      return app.events.on(logTo(pino({ name: 'longshore' }, { write: (text) => void out.write(text) })));
+      return app.events.on(
+        logTo(pino({ name: 'longshore', level }, { write: (text) => void out.write(text) })),
+      );
     }
   }
 }

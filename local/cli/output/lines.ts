@@ -56,6 +56,8 @@ function partsOf(event: LongshoreEvent): EventLine | null {
   switch (event.type) {
     case 'job.settled':
       return settled(event);
+    case 'job.started':
+      return ['▹', 'dim', event.job, `started, attempt ${event.attempt}`];
     case 'job.log':
       return ['·', 'dim', event.job, `${event.message} ${fields(masked(event.fields))}`];
     case 'job.warning':

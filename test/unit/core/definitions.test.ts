@@ -229,6 +229,11 @@ describe('createApp', () => {
       'Unknown option "schedule" of createApp(), only jobs, schedules, ',
     ],
     [
+      'the name of a job where the job belongs',
+      { jobs: [work], accepts: { default: ['work' as never] } },
+      `accepts of queue "default" expects jobs, got "work". Name the job itself, not its name: accepts: { 'default': [job] }.`,
+    ],
+    [
       'an accept list for a queue that cannot be',
       { jobs: [work], accepts: { 'a b': [work] } },
       'A queue\'s name must match /^[A-Za-z0-9._-]{1,128}$/, got "a b".',

@@ -139,8 +139,7 @@ describe('tenant, actor, request and trace', () => {
 });
 
 describe('what is told', () => {
-  const { actorId: _, ...told } = context;
-  const facts = { id: 'id-1', job: 'work', queue: 'default', attempt: 1, ...told };
+  const facts = { id: 'id-1', job: 'work', queue: 'default', attempt: 1, ...context };
 
   it('of a job that is done', async () => {
     const one = job({ handle: (_, ctx) => ctx.log('halfway', { lines: 3 }) });

@@ -31,7 +31,7 @@ async function linesOf(
   app.events.on(logTo(pino({ level: 'debug' }, sink)));
   const backend = memory();
   const payload = { to: 'ada@example.com', password: 'hunter2-payload' };
-  const context = { tenantId: 'acme', requestId: 'r-1', traceparent };
+  const context = { tenantId: 'acme', actorId: 'ada', requestId: 'r-1', traceparent };
   await connect(app, backend).enqueue(job, payload, { context });
   await startWorker(app, { backend, untilIdle: true }).done;
   return lines;
@@ -53,6 +53,7 @@ describe('log lines', () => {
       queue: 'default',
       attempt: 1,
       tenantId: 'acme',
+      actorId: 'ada',
       requestId: 'r-1',
       traceparent,
       outcome: 'acked',
@@ -68,6 +69,7 @@ describe('log lines', () => {
     const job = { id: 'a', job: 'sync', queue: 'default', attempt: 1 };
     const none = {
       tenantId: null,
+      actorId: null,
       requestId: null,
       traceparent: null,
       waitMs: null,
@@ -86,6 +88,18 @@ describe('log lines', () => {
     expect(eventLine({ ...event, waits: 'waits for job:sync:rate' }, ui, 0)).toMatch(
       /· sync +waits for job:sync:rate, asks again in 500 ms$/,
     );
+  });
+
+  it('have the stack of an attempt that failed', async () => {
+    const lines = await linesOf(async () => {
+      throw new Error('no', { cause: new TypeError('why') });
+    });
+    const settled = lines.find(({ event }) => event === 'job.settled')!;
+    expect(settled).toMatchObject({
+      level: 50,
+      error: 'HANDLER: no',
+      stack: expect.stringMatching(/^Error: no\n +at .*log\.test\.ts.*caused by: TypeError: why/s),
+    });
   });
 
   it('mask what handlers log under secret-looking names', async () => {
@@ -109,6 +123,7 @@ describe('log lines', () => {
       queue: 'default',
       attempt: 1,
       tenantId: null,
+      actorId: null,
       requestId: null,
       traceparent: null,
     };
@@ -132,7 +147,14 @@ describe('log lines', () => {
     const fields = { big: ['100000000000000000000'], boom: '[unreadable]' };
     expect(lines.find(({ event }) => event === 'job.log')).toMatchObject({ msg: 'calling', fields });
     const ids = { id: 'a', job: 'pay', queue: 'default', attempt: 1, tenantId: null };
-    const facts = { ...ids, requestId: null, traceparent: null, message: 'calling', fields: hostile };
+    const facts = {
+      ...ids,
+      actorId: null,
+      requestId: null,
+      traceparent: null,
+      message: 'calling',
+      fields: hostile,
+    };
     const line = eventLine({ type: 'job.log', ...facts }, createUi({ colour: false, columns: null }), 0);
     expect(line).toMatch(/pay +calling big=\["100000000000000000000"\] boom=\[unreadable\]$/);
   });
