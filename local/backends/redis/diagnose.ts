@@ -5,6 +5,7 @@ import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { keptTooShort } from '../../../core/kit/diagnosis/kept-too-short.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { isRefused } from './errors.ts';
+import { clusterRefusal } from './server.ts';
 import type { RedisState } from './state.ts';
 
 interface RedisFacts {
@@ -36,11 +37,14 @@ export const redisDiagnosis = (state: RedisState, request: DiagnosisRequest): Ch
     },
   });
 
+const isCluster = (error: unknown): boolean => (error as Error).message === clusterRefusal;
+
 /** The user may lack the right, or a hosted server the command. */
 async function unlessRefused<T>(answer: Promise<T>, command: string, right: string): Promise<T> {
   try {
     return await answer;
   } catch (error) {
+    if (isCluster(error)) throw new CannotLook('the server is part of a Redis Cluster');
     if (isRefused(error)) throw new CannotLook(`this user may not run ${command}: give it ${right}`);
     throw error;
   }
@@ -168,9 +172,9 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
   {
     id: 'redis.cluster',
     severity: 'error',
-    async look({ info }) {
-      const value = await info();
-      if (value('cluster_enabled') !== '1') return [];
+    async look({ state, info }) {
+      const refused = await state.link.send('asking', ['PING']).then(() => false, isCluster);
+      if (!refused && (await info())('cluster_enabled') !== '1') return [];
       return found(
         'It is a Redis Cluster, which redis() does not support: what belongs together is on several servers.',
         'Use one server with replicas.',

@@ -1,10 +1,14 @@
-/** Checks a server: it must be new enough, and should not evict keys when its memory is full. */
+/** Checks a server: it must be new enough and no part of a cluster, and should not evict keys when its memory is full. */
 
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import type { RedisClient } from './connection.ts';
 
 /** 6.2 is the first with ZMSCORE. Valkey says 7.2 or more here. */
 const oldest = '6.2';
+
+export const clusterRefusal =
+  'This server is part of a Redis Cluster, where idempotency keys and queues are on several servers, so some jobs would wait for ever. ' +
+  'Give redis() the URL of one server, with replicas if need be.';
 
 /** Version of what is stored. A release that stores something else raises it. */
 const storedVersion = 1;
@@ -25,6 +29,7 @@ export function createServerCheck(prefix: string, warn: (message: string) => voi
         `redis() expects Redis 6.2 or newer, or Valkey, got Redis ${version}. Upgrade the server.`,
       );
     }
+    if (value('redis_mode') === 'cluster') throw config(clusterRefusal);
     const policy = value('maxmemory_policy');
     if (policy && policy !== 'noeviction' && !warned.has(policy)) {
       warned.add(policy);

@@ -134,6 +134,8 @@ describe('a Redis server of its own', () => {
 
   it('that is part of a cluster is told so', () =>
     on({ 'cluster-enabled': 'yes' }, async (own) => {
-      expect(await foundOn(own)).toMatchObject({ 'redis.cluster': [{ text: /Redis Cluster/ }] });
+      expect(await foundOn(own)).toEqual({
+        'redis.cluster': [expect.objectContaining({ text: expect.stringContaining('Redis Cluster') })],
+      });
     }));
 });

@@ -53,6 +53,18 @@ describe('a connection that breaks while it is greeted', () => {
   });
 });
 
+it('a server that is part of a cluster is refused', async () => {
+  const server = await startRedis({ settings: { 'cluster-enabled': 'yes' } });
+  const backend = redis(server.url);
+  const refusal = { code: 'CONFIG', message: expect.stringContaining('part of a Redis Cluster') };
+  await expect(ask(backend)).rejects.toMatchObject(refusal);
+  const fetching = backend.fetch({ queues: ['default'], max: 1, leaseMs: 60_000, waitMs: 60_000 });
+  await expect(fetching).rejects.toMatchObject(refusal);
+  expect(await server.command('DBSIZE')).toBe(0);
+  await backend.close();
+  await server.remove();
+});
+
 describe('a backend that is closed while its server is silent', () => {
   it('waits no longer for answers that are owed for a second', async () => {
     const server = await startRedis();
