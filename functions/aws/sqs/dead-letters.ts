@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { DeadLetter, DeadLetters, Replacement } from '../../../core/contract/admin.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
+import { textOfDeadLetter } from '../../../core/kit/records/copies.ts';
 import { deliveryOf } from './attributes.ts';
 import { inBatches, mostEntries } from './batches.ts';
 import type { Connection } from './connection.ts';
@@ -90,7 +91,12 @@ export function deadLettersOf(connection: Connection): DeadLetters {
         const error = unsendable({ body, notBefore: null, group: null }, false, connection.clock.now());
         if (error) throw error;
       }
-      return take(ids, (chosen) => resend(connection, chosen, replaced));
+      return take(ids, async (chosen) => {
+        const copies = Map.groupBy(chosen, ({ deadLetter }) => textOfDeadLetter(deadLetter));
+        const first = [...copies.values()].map(([one]) => one!);
+        const sent = await resend(connection, first, replaced);
+        return sent.flatMap(({ deadLetter }) => copies.get(textOfDeadLetter(deadLetter))!);
+      });
     },
     discard: (ids) => take(ids, async (chosen) => chosen),
   };

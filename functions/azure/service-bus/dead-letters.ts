@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { DeadLetter, DeadLetters, QueueStats } from '../../../core/contract/admin.ts';
 import { checkReplaced } from '../../../core/kit/body-limit.ts';
+import { textOfDeadLetter } from '../../../core/kit/records/copies.ts';
 import type { Entity, ReceivedMessage, ServiceBusApi } from './api.ts';
 import type { Connection } from './connection.ts';
 import { deadLetterOf } from './dead-message.ts';
@@ -123,8 +124,10 @@ export function deadLettersOf(
     // Sent before the letters are completed: who dies in between leaves a second copy.
     async retry(ids, replaced) {
       checkReplaced(replaced, maxBodyBytes);
+      const sent = new Set<string>();
       return take(ids, async (api, page) => {
-        const fresh = page.map(({ deadLetter: { id, body }, message, ...from }) => {
+        const first = page.filter(({ deadLetter }) => isFirst(sent, textOfDeadLetter(deadLetter)));
+        const fresh = first.map(({ deadLetter: { id, body }, message, ...from }) => {
           const { tags } = deliveryOf(message);
           const text = replaced?.get(id)?.body;
           // With its old id it would be dropped as a duplicate. With this one a second retry of it, with the same text, is dropped.
@@ -133,12 +136,18 @@ export function deadLettersOf(
           const again: Tags = { ...tags, group, series, attempts: 0, copies: 0, interrupted: false };
           return busMessage(text ?? body, again, null, clock.now());
         });
-        const failures = page.length > 0 ? await api.send(page[0]!.address.entity, fresh) : [];
+        const failures = first.length > 0 ? await api.send(first[0]!.address.entity, fresh) : [];
         for (const failure of failures) if (failure) throw failure;
       });
     },
     discard: (ids) => take(ids, async () => {}),
   };
+}
+
+function isFirst(known: Set<string>, text: string): boolean {
+  const isNew = !known.has(text);
+  known.add(text);
+  return isNew;
 }
 
 /** Another text is no copy. */

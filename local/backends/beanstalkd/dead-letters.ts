@@ -2,6 +2,7 @@
 
 import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
 import { checkReplaced } from '../../../core/kit/body-limit.ts';
+import { textOfDeadLetter } from '../../../core/kit/records/copies.ts';
 import { type DeadLetterEntry, deadLettersOf, removeDeadLetters } from './dead-letter-pages.ts';
 import { refusal, succeeded } from './errors.ts';
 import { infoOf, markOf } from './job-info.ts';
@@ -146,7 +147,11 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     get,
     async retry(ids, replaced) {
       checkReplaced(replaced, state.maxBodyBytes);
-      return settle(ids, (found) => {
+      const retried = new Set<string>();
+      return settle(ids, async (found) => {
+        const text = textOfDeadLetter(found.letter);
+        if (retried.has(text)) return remove(found);
+        retried.add(text);
         const body = replaced?.get(found.letter.id)?.body;
         return body === undefined && state.keepsMetadata
           ? kick(found)

@@ -12,6 +12,18 @@ export async function die(t: Kit, queue: string = mail, reason: AbandonReason = 
 }
 
 export function deadLetterLaws(law: Law): void {
+  law('two dead copies of one message are retried as one', async (t) => {
+    const { id, ...message } = await t.put();
+    const copy = { id, ...message, hints: { move: 'copy' } };
+    await t.backend.enqueue([copy]);
+    const why = { reason: 'permanent', error: 'HANDLER: no' } as const;
+    for (const lease of await t.takeAll()) assert.equal(await t.backend.abandon(lease, why), true);
+    assert.equal(await t.admin.deadLetters.retry([id]), 1);
+    assert.equal(await t.ack(await t.take()), true);
+    await t.nothingComes();
+    assert.deepEqual(await t.admin.deadLetters.list({}), []);
+  });
+
   law('an abandoned message is listed with its reason, error, attempt, time and body', async (t) => {
     const { id, queue, job, body } = await t.put();
     await t.backend.nack(await t.take(), { delayMs: 0, countAttempt: true });
