@@ -4,6 +4,7 @@ import { toError } from '../../../core/base/failure.ts';
 import type { JobLease, JobSettler } from '../../../core/contract/queue.ts';
 import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
+import { together } from '../../../core/kit/together.ts';
 import type { Failure } from './batches.ts';
 import type { Connection } from './connection.ts';
 import { deadMessage } from './dead-message.ts';
@@ -87,6 +88,8 @@ export function createSettler(
     });
   }
 
+  const sendOnTogether = together(sendOn);
+
   /** Where a copy would lose its rank in a group, the message itself comes back. */
   async function comeBack(mine: readonly JobLease[], delayMs: number, countAttempt: boolean) {
     const counts = countAttempt ? null : await refunds?.();
@@ -121,7 +124,7 @@ export function createSettler(
       if (!addressOf(lease).fifo && (!countAttempt || delayMs > hideableMs(lease))) {
         const attempts = countAttempt ? lease.attempt : lease.attempt - 1;
         const notBefore = delayMs > 0 ? clock.now() + delayMs : null;
-        return (await sendOn([{ lease, attempts, notBefore }]))[0] === true;
+        return sendOnTogether({ lease, attempts, notBefore });
       }
       return settleOne(lease, (mine) => comeBack(mine, delayMs, countAttempt));
     },

@@ -52,6 +52,24 @@ describe('sqs() on the wire', () => {
     });
   });
 
+  it('hands jobs back together that are told to wait at the same moment', async () => {
+    const t = await bench();
+    await t.backend.enqueue(Array.from({ length: 10 }, () => t.message()));
+    const leases = await t.fetch(10);
+    t.requests.clear();
+    const wait = { delayMs: 60_000, countAttempt: false };
+    const [gone, ...others] = leases;
+    await t.backend.ack([{ lease: gone! }]);
+    expect(await Promise.all(leases.map((lease) => t.backend.nack(lease, wait)))).toEqual([
+      false,
+      ...others.map(() => true),
+    ]);
+    expect(Object.fromEntries(t.requests)).toEqual({
+      SendMessageBatchCommand: 1,
+      DeleteMessageBatchCommand: 2, // the ack's
+    });
+  });
+
   it('fills requests up to 1 MiB and not beyond', async () => {
     const t = await bench();
     const body = 'x'.repeat(400_000);
