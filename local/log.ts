@@ -8,6 +8,7 @@ import { masked } from '../core/base/masked.ts';
 export function logTo(logger: Logger): EventListener {
   return (event) => {
     const { type, ...rest } = event;
+    if (type === 'job.enqueued') return; // a batch would write as many lines as it has children
     const facts: Record<string, unknown> = { event: type };
     for (const [name, value] of Object.entries(rest)) {
       if (value === null || name === 'cause') continue; // `error` tells of it; it may be anything

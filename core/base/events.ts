@@ -42,6 +42,16 @@ interface AlertFacts {
 }
 
 export type LongshoreEvent =
+  | {
+      /** For what counts: no log prints it. In a transaction it comes before the commit. Not for a job that was there already. */
+      readonly type: 'job.enqueued';
+      readonly id: string;
+      readonly job: string;
+      readonly queue: string;
+      /** 0 (first) to 9 (last). */
+      readonly priority: number;
+      readonly tenantId: string | null;
+    }
   | ({ readonly type: 'job.started' } & JobFacts)
   | ({
       readonly type: 'job.settled';

@@ -57,9 +57,28 @@ function sendAll(
 ): Promise<SendResult[]> {
   if (uploads?.length) return storeAndSend(client, messages, uploads, tx);
   if (messages.length === 0) return Promise.resolve([]);
-  if (tx !== undefined) return sendIn(client, messages, tx);
   const { writer } = client.stores.records;
-  return writer ? sendAndRecord(client, messages, writer) : client.backend.enqueue(messages);
+  const sending =
+    tx !== undefined
+      ? sendIn(client, messages, tx)
+      : writer
+        ? sendAndRecord(client, messages, writer)
+        : client.backend.enqueue(messages);
+  return client.app.events.active ? announced(client, messages, sending) : sending;
+}
+
+async function announced(
+  { app: { events } }: SendingClient,
+  messages: readonly OutgoingMessage[],
+  sending: Promise<SendResult[]>,
+): Promise<SendResult[]> {
+  const results = await sending;
+  for (const [i, result] of results.entries()) {
+    if (!result.ok || result.duplicate) continue;
+    const { id, job, queue, priority, tenantId } = messages[i]!;
+    events.emit({ type: 'job.enqueued', id, job, queue, priority, tenantId });
+  }
+  return results;
 }
 
 const isUnique = ({ unique }: MaybeUnique): boolean => unique !== undefined;

@@ -8,6 +8,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 export function logLines(write: (line: string, level: LogLevel) => void): EventListener {
   return (event) => {
     const { type, ...rest } = event;
+    if (type === 'job.enqueued') return; // a batch would write as many lines as it has children
     const level = levelOf(event);
     const facts: Record<string, unknown> = { level, event: type };
     for (const [name, value] of Object.entries(rest)) {

@@ -4,12 +4,9 @@ import type { App } from '../../core/app/app.ts';
 import type { EventListener, LongshoreEvent } from '../../core/base/events.ts';
 import type { AbandonReason, Outcome } from '../../core/contract/outcome.ts';
 import { endingOf } from '../../core/metrics/tally.ts';
-import type { LabelSets } from './label-sets.ts';
+import { type LabelSets, unknownJob } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar } from './registrar.ts';
-
-/** What a job is called that this app does not know: its name is not verified, and may be anything. */
-const unknownJob = 'unknown';
 
 const outcomes: readonly Outcome[] = ['acked', 'requeued', 'dead-lettered', 'rejected', 'skipped-idempotent'];
 const reasons: readonly AbandonReason[] = ['permanent', 'exhausted', 'crash-loop', 'rejected', 'expired'];
@@ -42,6 +39,10 @@ export function countEvents(
     'Attempts that had lost their lease, and so changed nothing.',
     ofJob,
   );
+  const enqueued = counter('queue_jobs_enqueued_total', 'Jobs that this process has enqueued, by priority.', [
+    ...ofJob,
+    'priority',
+  ]);
   const duration = histogram(durationBuckets, 'queue_job_duration_seconds', 'How long attempts took.', ofJob);
   const wait = histogram(
     waitBuckets,
@@ -85,5 +86,7 @@ export function countEvents(
 
   return (event) => {
     if (event.type === 'job.settled') count(event);
+    else if (event.type === 'job.enqueued')
+      enqueued.inc({ ...labels.of(event.queue, event.job), priority: String(event.priority) }, 1);
   };
 }

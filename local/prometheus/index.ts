@@ -5,9 +5,9 @@ import type { Client } from '../../core/enqueue/client.ts';
 import { eachOf } from '../../core/routing/belongs.ts';
 import { scoped } from '../../core/routing/queues-on.ts';
 import { countEvents } from './count-events.ts';
-import { gaugeFailures } from './failed-last-hour.ts';
 import { gaugeQueues, gaugeWorkers } from './gauges.ts';
 import { createLabelSets } from './label-sets.ts';
+import { gaugeLastHour } from './last-hour.ts';
 import { gaugeLimits } from './limits.ts';
 import { type MetricsOptions, settingsOf } from './options.ts';
 import { createRegistrar } from './registrar.ts';
@@ -57,7 +57,7 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
   }
 
   const clients = eachOf(client).map(scoped);
-  const countFailure = gaugeFailures(registrar, clients, settings);
+  const countFailure = gaugeLastHour(registrar, clients, settings);
   const counting = countEvents(app, registrar, settings, createLabelSets(settings, overflow), countFailure);
   gaugeQueues(registrar, clients, settings, overflow);
   gaugeWorkers(registrar, clients, settings);

@@ -221,6 +221,7 @@ function JobTable({ jobs }: { jobs: readonly JobReport[] }) {
         { name: 'p95', numeric: true, of: ({ runMs }) => orNone(runMs?.p95, duration) },
         { name: 'Waits p95', numeric: true, of: ({ waitMs }) => orNone(waitMs?.p95, duration) },
         { name: 'Memory', numeric: true, of: ({ memory }) => orNone(memory?.average, bytes) },
+        { name: 'Peak', numeric: true, of: ({ memory }) => orNone(memory?.max, bytes) },
         {
           name: 'Than before',
           of: ({ flags }) =>

@@ -198,7 +198,7 @@ describe('what is told', () => {
     expect((await b.once(one)).settled).toBe(true);
     stop();
     await b.once(one);
-    expect(heard).toEqual(['job.started', 'job.settled']);
+    expect(heard).toEqual(['job.enqueued', 'job.started', 'job.settled']);
     expect(b.kinds()).toHaveLength(4);
   });
 });

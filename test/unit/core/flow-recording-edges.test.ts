@@ -127,7 +127,7 @@ describe('a job that was cancelled while it waited', () => {
     expect(runs).toBe(0);
     expect(await t.record()).toEqual(before);
     expect(await t.backend.admin!.deadLetters.list({})).toEqual([]);
-    expect(t.events.map(({ type }) => type)).toEqual(['job.settled']);
+    expect(t.events.map(({ type }) => type)).toEqual(['job.enqueued', 'job.settled']);
     const { keys } = t.client.stores;
     expect((await keys.claim('job:work:k', 'next', t.clock.now() + 1)).state).toBe('claimed');
   });

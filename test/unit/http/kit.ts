@@ -67,7 +67,7 @@ export function createBench(options: Partial<HttpOptions> = {}, wrap: (client: C
     newId: () => `job-${++ids}`,
     random: () => 0.5,
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
-    on: (event) => events.push(event),
+    on: (event) => event.type !== 'job.enqueued' && events.push(event),
   });
   const backend = memory({ clock });
   const client = wrap(connect(app, backend));

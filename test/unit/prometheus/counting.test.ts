@@ -180,3 +180,19 @@ describe('the failures of the last hour', () => {
     expect(await hourly()).toEqual({});
   });
 });
+
+describe('what is enqueued', () => {
+  it('is counted by queue, job and priority, once, and not when it was refused or there already', async () => {
+    const fast = job({ name: 'fast', priority: 'high' });
+    const b = meteredBench({ jobs: [fast] });
+    await b.client.enqueueMany(fast, [{}, {}]);
+    await b.client.enqueue(fast, {}, { priority: 9 });
+    const unique = { key: 'k', while: 'pending' } as const;
+    for (let i = 0; i < 2; i++) await b.client.enqueue(fast, {}, { unique });
+    await expect(b.client.enqueue(fast, {}, { queue: 'no' })).rejects.toThrow();
+    expect(named(await b.scrape(), 'queue_jobs_enqueued_total')).toEqual({
+      'queue_jobs_enqueued_total{queue="default",job="fast",priority="2"}': 3,
+      'queue_jobs_enqueued_total{queue="default",job="fast",priority="9"}': 1,
+    });
+  });
+});

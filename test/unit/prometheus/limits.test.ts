@@ -22,7 +22,7 @@ describe('a flood of names', () => {
       expect(Object.keys(named(values, name)), name).toHaveLength(501);
     expect(values['queue_jobs_processed_total{queue="default",job="job-499",outcome="acked"}']).toBe(1);
     expect(values['queue_jobs_processed_total{queue="default",job="other",outcome="acked"}']).toBe(9_500);
-    expect(values.queue_metrics_overflow_total).toBe(9_500);
+    expect(values.queue_metrics_overflow_total, 'when enqueued and when run').toBe(19_000);
     expect(b.eventsOf('backend.warning')).toEqual([
       {
         type: 'backend.warning',

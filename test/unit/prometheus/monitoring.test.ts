@@ -4,8 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { defineSchedule, PermanentError, tick } from '../../../core/index.ts';
+import { stepOf } from '../../../core/metrics/steps.ts';
+import { newTally, packTally } from '../../../core/metrics/tally.ts';
+import { metrics } from '../../../local/prometheus/index.ts';
 import { askedBy, filledIn, readDashboard, readRules } from '../../services/prometheus/promql.ts';
-import { job } from '../core/kit.ts';
+import { bench, job } from '../core/kit.ts';
 import { meteredBench } from './kit.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../../../docs/metrics.md'), 'utf8');
@@ -38,7 +41,7 @@ beforeAll(async () => {
   isLost = true;
   await b.once(work);
   await b.client.stores.limits!.hold('pause:limited', Infinity);
-  const text = await b.metered.text();
+  const text = `${await b.metered.text()}\n${await withNumbers()}`;
   for (const line of text.split('\n')) {
     const type = /^# TYPE (\w+) (\w+)$/.exec(line);
     if (type) declared.set(type[1]!, type[2]!);
@@ -49,6 +52,18 @@ beforeAll(async () => {
     for (const [, label] of (sample[2] ?? '').matchAll(/(\w+)="/g)) labels.add(label!);
   }
 });
+
+/** What is exported where the store keeps numbers. */
+async function withNumbers(): Promise<string> {
+  const { client, clock } = bench({ jobs: [job()] });
+  await client.stores.metrics!.write([
+    {
+      ...{ step: 'minute', at: stepOf('minute', clock.now()), queue: 'default', job: 'work', source: 'w' },
+      body: packTally({ ...newTally(), done: 1, memory: { count: 1, sum: 1, max: 1 } }),
+    },
+  ]);
+  return metrics(client).text();
+}
 
 const check = (expr: string) => {
   const asked = askedBy(expr);

@@ -31,12 +31,12 @@ it('each backend is asked by itself, and what it says has its name', async () =>
   expect(values['workers{status="healthy",backend="fast"}']).toBe(0);
 });
 
-it('failures of the last hour are those of all that keep numbers', async () => {
+it('failures and memory of the last hour are those of all that keep numbers', async () => {
   const { app, backends } = createBench();
   const client = connect(app, backends);
   const at = app.clock.now();
   for (const { stores } of client.backends.values()) {
-    const tally = { ...newTally(), retried: 1, dead: 1 };
+    const tally = { ...newTally(), retried: 1, dead: 1, memory: { count: 2, sum: 300, max: 200 } };
     const row = {
       step: 'minute',
       at: stepOf('minute', at),
@@ -51,5 +51,9 @@ it('failures of the last hour are those of all that keep numbers', async () => {
   metered.close();
   expect(named(values, 'queue_failed_jobs_hourly')).toEqual({
     'queue_failed_jobs_hourly{queue="default"}': 4,
+  });
+  expect(named(values, 'queue_job_memory_bytes')).toEqual({
+    'queue_job_memory_bytes{queue="default",job="mail",stat="average"}': 150,
+    'queue_job_memory_bytes{queue="default",job="mail",stat="max"}': 200,
   });
 });

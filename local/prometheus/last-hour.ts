@@ -1,4 +1,7 @@
-/** Failures of the last hour by queue: of all workers where the store keeps numbers, else as this process has seen them. */
+/**
+ * Of the last hour: failures by queue, of all workers where the store keeps numbers, else as this process has seen them; and how much memory
+ * attempts took, where the store keeps that.
+ */
 
 import type { Clock } from '../../core/base/clock.ts';
 import type { MetricStore } from '../../core/contract/metrics.ts';
@@ -6,7 +9,7 @@ import type { Client } from '../../core/enqueue/client.ts';
 import { sums } from '../../core/metrics/roll-up.ts';
 import { stepMs, stepOf } from '../../core/metrics/steps.ts';
 import { bounded } from './ask.ts';
-import { other } from './label-sets.ts';
+import { other, unknownJob } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar, Sample } from './registrar.ts';
 
@@ -14,7 +17,7 @@ import type { Registrar, Sample } from './registrar.ts';
 const leastCacheMs = 10_000;
 
 /** Returns what is to be called with the queue of each attempt that failed. */
-export function gaugeFailures(
+export function gaugeLastHour(
   { gauge }: Registrar,
   clients: readonly Client[],
   settings: MetricsSettings,
@@ -29,32 +32,53 @@ export function gaugeFailures(
   const stores = new Set(clients.map(({ stores }) => stores.metrics));
   if (!stores.has(undefined)) {
     const cacheMs = Math.max(settings.cacheMs, leastCacheMs);
-    const failed = bounded({ clock, timeoutMs: settings.timeoutMs, cacheMs }, async () =>
-      failedOf([...stores] as MetricStore[], clock.now(), settings.maxLabelSets),
+    const most = settings.maxLabelSets;
+    const hour = bounded({ clock, timeoutMs: settings.timeoutMs, cacheMs }, async () =>
+      jobsOf([...stores] as MetricStore[], clock.now()),
     );
-    gauge(async () => samplesOf((await failed()) ?? []), ...naming);
+    gauge(async () => samplesOf(failedOf((await hour()) ?? [], most)), ...naming);
+    gauge(async () => memoryOf((await hour()) ?? []).slice(0, 2 * most), ...ofMemory);
     return () => {};
   }
+  gauge(async () => [], ...ofMemory);
   const failures = createFailureWindow(clock);
   gauge(async () => samplesOf(failures.read()), ...naming);
   return failures.add;
 }
 
-async function failedOf(
-  stores: readonly MetricStore[],
-  now: number,
-  mostQueues: number,
-): Promise<Map<string, number>> {
+const ofMemory = [
+  'queue_job_memory_bytes',
+  'Memory that attempts took within the last hour, on average and at most.',
+  ['queue', 'job', 'stat'],
+] as const;
+
+type JobTally = ReturnType<typeof sums> extends ReadonlyMap<string, infer One> ? One : never;
+
+async function jobsOf(stores: readonly MetricStore[], now: number): Promise<readonly JobTally[]> {
   const from = stepOf('minute', now) - (minutes - 1) * minuteMs;
   const read = stores.map((store) => store.read({ step: 'minute', from, to: now + 1 }));
   const rows = (await Promise.all(read)).flat();
+  return [...sums(rows).values()];
+}
+
+function failedOf(jobs: readonly JobTally[], mostQueues: number): Map<string, number> {
   const byQueue = new Map<string, number>();
-  for (const { queue, tally } of sums(rows).values()) {
+  for (const { queue, tally } of jobs) {
     const name = byQueue.has(queue) || byQueue.size < mostQueues ? queue : other;
     byQueue.set(name, (byQueue.get(name) ?? 0) + tally.retried + tally.dead);
   }
   return byQueue;
 }
+
+const memoryOf = (jobs: readonly JobTally[]): Sample[] =>
+  jobs.flatMap(({ queue, job, tally: { memory } }): Sample[] => {
+    if (memory.count === 0) return [];
+    const labels = { queue, job: job || unknownJob };
+    return [
+      [{ ...labels, stat: 'average' }, memory.sum / memory.count],
+      [{ ...labels, stat: 'max' }, memory.max],
+    ];
+  });
 
 const minutes = 60;
 const minuteMs = stepMs.minute;
