@@ -21,8 +21,9 @@ const tests = {
 /** What takes programs that npm does not bring, root, or minutes. */
 const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   unit: [],
-  laws: [],
+  laws: ['test/laws/meetings-{postgres,service-bus}.test.ts'],
   services: [
+    'test/services/redis/meetings.test.ts',
     'test/services/{batches,beanstalkd,chains,move,prometheus,python,redis,unique,waiting}/*.test.ts',
     'test/services/{alerts,capabilities,operator,schedules,waiting-jobs,workers}.test.ts',
     'test/services/postgres/{administered,diagnose,disk-full,failover,pgbouncer,processes,resilience}.test.ts',

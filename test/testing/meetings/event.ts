@@ -28,5 +28,7 @@ export interface Meeting {
 }
 
 export interface Happening {
+  /** It says nothing of the backend: memory alone is enough. */
+  readonly ofAllBackends?: true;
   readonly meetings: readonly Meeting[];
 }

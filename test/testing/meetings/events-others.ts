@@ -58,6 +58,10 @@ const late = (ms: number, words: string): Meeting => ({
     world.people = world.start('people');
     clock.after(ms, () => startRelay(backend, { clock, random: () => 0.5 }));
   },
+  async waiting(world) {
+    // Meanwhile workers have something to do only where they look after batches.
+    if (!world.rounds.get('1')?.batches) await world.pass(ms - minute);
+  },
 });
 
 export const lateRelay: Happening = { meetings: [late(minute, 'a minute'), late(120 * minute, 'two hours')] };
@@ -172,6 +176,7 @@ export const otherTenant: Happening = {
 };
 
 export const isolatedHandler: Happening = {
+  ofAllBackends: true,
   meetings: [
     {
       when: 'in a thread',
@@ -182,4 +187,7 @@ export const isolatedHandler: Happening = {
   ],
 };
 
-export const inATest: Happening = { meetings: [{ when: 'from enqueue to end', instead: inTestApp }] };
+export const inATest: Happening = {
+  ofAllBackends: true,
+  meetings: [{ when: 'from enqueue to end', instead: inTestApp }],
+};

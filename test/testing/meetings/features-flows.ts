@@ -9,9 +9,6 @@ import { type Process, poison, type Work } from './process.ts';
 const second = 1_000;
 const minute = 60 * second;
 
-/** A child that ends without an attempt is found by a look: at batches that have been quiet for a minute, once a minute. */
-const lookMs = minute;
-
 const calls = ['success', 'failure', 'complete'] as const;
 
 const callJobs = (self: Process): Job<BatchSummary>[] =>
@@ -57,7 +54,6 @@ function callsAfter(fates: readonly Fate[], round: string, allowed = 0) {
 
 export const batch: Feature = {
   promises: 'what it calls runs once, when all children have ended',
-  asksMs: lookMs,
   parts: (self) => ({ jobs: [workJob(self), ...callJobs(self)] }),
   send: (self, round) => sendBatch(self, round, three(round)),
   follows: (fateOf, round) => callsAfter(three(round).map(fateOf), round),
@@ -67,7 +63,6 @@ const withPoison = (round: string) => [...three(round), `${poison}.${round}`];
 
 export const batchWithFailures: Feature = {
   promises: 'it succeeds as long as no more children fail than it allows',
-  asksMs: lookMs,
   parts: batch.parts,
   send: (self, round) => sendBatch(self, round, withPoison(round), { allowFailures: 1 }),
   follows: (fateOf, round) => callsAfter(withPoison(round).map(fateOf), round, 1),
@@ -75,8 +70,8 @@ export const batchWithFailures: Feature = {
 
 export const nestedBatch: Feature = {
   promises: 'a child that sends a batch of its own counts when that has ended',
-  // The look at the inner one, and then at the outer one.
-  asksMs: 2 * lookMs,
+  // A look finds what no attempt has told of: at the inner batch, and after that at the outer one.
+  asksMs: minute,
   parts: (self) => ({
     jobs: [
       workJob(self, {
@@ -103,7 +98,6 @@ export const nestedBatch: Feature = {
 
 export const chainWithFanIn: Feature = {
   promises: 'each link gets what those before it have returned, once',
-  asksMs: lookMs,
   parts: (self) => ({
     jobs: [
       workJob(self, {

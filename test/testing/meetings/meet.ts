@@ -12,14 +12,16 @@ const boundMs = leaseMs + 60_000;
 /** Resolves with complaints; none = the two get along. */
 export async function meet(feature: Feature, meeting: Meeting, harness: MeetingHarness): Promise<string[]> {
   if (meeting.instead) return meeting.instead(feature, meeting).catch((error: Error) => [`${error.stack}`]);
-  const world = await openWorld(feature, harness);
+  let world: World | null = null;
   try {
+    world = await openWorld(feature, harness);
     if (feature.transacts && !world.opening().begin) return await notRefused(world);
-    return await story(world, meeting);
+    return await story(world, meeting, boundMs + (harness.asksAgainMs ?? 0));
   } catch (error) {
+    if (harness.mayRefuse && (error as { code?: string }).code === 'CONFIG') return [];
     return [error instanceof Error ? (error.stack ?? error.message) : `${error}`];
   } finally {
-    await world.close();
+    await world?.close();
   }
 }
 
@@ -34,9 +36,9 @@ async function notRefused(world: World): Promise<string[]> {
   return ['a worker has begun that can run none of its jobs'];
 }
 
-async function story(world: World, meeting: Meeting): Promise<string[]> {
+async function story(world: World, meeting: Meeting, usualMs: number): Promise<string[]> {
   const { feature, timeline } = world;
-  const mostMs = boundMs + (feature.asksMs ?? 0) + (meeting.takesMs ?? 0);
+  const mostMs = usualMs + (feature.asksMs ?? 0) + (meeting.takesMs ?? 0);
   await meeting.before?.(world);
   await world.send(world.sender, '1');
   await meeting.waiting?.(world);

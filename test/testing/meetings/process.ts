@@ -128,7 +128,9 @@ export function createProcess(options: ProcessOptions) {
     await whenAlive();
     if (options.isAway(call)) throw new LongshoreError('BACKEND', `${call} is away.`);
     try {
-      const answer = await make();
+      // A fetch may wait for a job as long as it wants.
+      const isWait = !timeline.hasServers || call.endsWith('fetch');
+      const answer = await (isWait ? make() : timeline.during(make()));
       if (twice.has(call)) await make();
       return answer;
     } finally {

@@ -12,7 +12,15 @@ export type Timeline = ReturnType<typeof createTimeline>;
 /** Calls of `setImmediate` without anything new, after which everybody waits for time or for somebody else. */
 const quietTurns = 3;
 
-export function createTimeline(startMs = Date.UTC(2026, 0, 15, 12)) {
+/** A call to a server that has not answered for so long waits for time to pass, too. */
+const hangsMs = 250;
+/** With servers there are fewer steps of time: each takes some of ours. */
+const grainMs = 500;
+
+const startMs = Date.UTC(2026, 0, 15, 12);
+
+/** @param latencyMs of our time, after which a server that was to say something has said it; 0 = there is none */
+export function createTimeline(latencyMs = 0) {
   const timers = new Set<Timer>();
   /** Runs whatever the clocks of hosts say. */
   let elapsedMs = 0;
@@ -41,10 +49,22 @@ export function createTimeline(startMs = Date.UTC(2026, 0, 15, 12)) {
 
   /** Until everybody waits for a timer. */
   async function settle(): Promise<void> {
+    if (latencyMs > 0) await settleWithServers();
     for (let quiet = 0; quiet < quietTurns; ) {
       const before = activity;
       await new Promise((resolve) => setImmediate(resolve));
-      quiet = busy === 0 && activity === before ? quiet + 1 : 0;
+      const isBusy = busy > 0 && latencyMs === 0;
+      quiet = !isBusy && activity === before ? quiet + 1 : 0;
+    }
+  }
+
+  async function settleWithServers(): Promise<void> {
+    let since = performance.now();
+    for (;;) {
+      const before = activity;
+      await new Promise((resolve) => setTimeout(resolve, latencyMs));
+      if (activity !== before) since = performance.now();
+      else if (busy === 0 || performance.now() - since > hangsMs) return;
     }
   }
 
@@ -62,6 +82,8 @@ export function createTimeline(startMs = Date.UTC(2026, 0, 15, 12)) {
     clock,
     /** Ms since the beginning of the world: a clock that is put forward does not change it. */
     elapsed: () => elapsedMs,
+    /** Calls are answered by servers. */
+    hasServers: latencyMs > 0,
     settle,
     /** Something has happened: whoever waits for quiet waits on. */
     stir(): void {
@@ -88,7 +110,8 @@ export function createTimeline(startMs = Date.UTC(2026, 0, 15, 12)) {
         await settle();
         if (await isOver()) return true;
         if (elapsedMs >= end) return false;
-        advanceTo(Math.min(next() ?? end, end));
+        const least = latencyMs > 0 ? elapsedMs + grainMs : 0;
+        advanceTo(Math.min(Math.max(next() ?? end, least), end));
       }
     },
   };

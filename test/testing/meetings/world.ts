@@ -16,6 +16,12 @@ export interface MeetingBench {
 
 export interface MeetingHarness {
   open(clock: Clock): Promise<MeetingBench>;
+  /** Of our time: how long a server takes at most to say what it has to say. @default none is asked */
+  readonly latencyMs?: number;
+  /** The queue may lack what a feature or an event needs. It says so with CONFIG, and that is the end of the meeting. */
+  readonly mayRefuse?: true;
+  /** A job that waits asks again, this long later at most, because nobody can wake it. @default 0 */
+  readonly asksAgainMs?: number;
 }
 
 export interface World extends Seen {
@@ -73,7 +79,7 @@ export interface World extends Seen {
 const longestSendMs = 600_000;
 
 export async function openWorld(feature: Feature, harness: MeetingHarness): Promise<World> {
-  const timeline = createTimeline();
+  const timeline = createTimeline(harness.latencyMs);
   const benches = [await harness.open(timeline.clock)];
   const processes = new Map<string, Process>();
   const payloads = new Map<string, Uint8Array>();

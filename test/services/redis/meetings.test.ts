@@ -1,0 +1,27 @@
+import { describe, it } from 'vitest';
+import { redis } from '../../../local/backends/redis/index.ts';
+import { meetingSample } from '../../laws/meeting-sample.ts';
+import { describeMeetings } from '../../testing/meetings/index.ts';
+import { freshRedis } from './database.ts';
+
+const url = await freshRedis();
+let worlds = 0;
+
+describeMeetings(
+  'redis()',
+  {
+    latencyMs: 4,
+    async open(clock) {
+      const place = { url, prefix: `world-${++worlds}`, clock, pollMs: 2_000 };
+      const openings = [redis(place), redis(place)];
+      return {
+        openings,
+        async close() {
+          for (const opening of openings) await opening.close();
+        },
+      };
+    },
+  },
+  { describe, it: (name, body) => it(name, body, 300_000) },
+  meetingSample(0.01, 0),
+);
