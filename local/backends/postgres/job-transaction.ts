@@ -69,7 +69,8 @@ export async function openTransaction(
       return await statement();
     } catch (cause) {
       end(true);
-      throw isRefusal(cause) ? refused(toError(cause).message, cause) : postgresError(during, loss ?? cause);
+      if (isRefusal(cause)) throw refused(toError(cause).message, cause);
+      throw sqlState(loss) === idledTooLong ? lost(loss) : postgresError(during, loss ?? cause);
     }
   }
 
@@ -99,6 +100,10 @@ export async function openTransaction(
   async function commit(during: string, statements: () => Promise<boolean>): Promise<boolean> {
     await last; // also for a statement that the handler did not await
     if (over) throw ended();
+    if (loss) {
+      end(true);
+      throw lost(loss);
+    }
     over = true; // before anything is sent: what a handler writes now could fail, and undo an ack that was answered
     const agreed = await run(during, async () => {
       if (sql.getTransactionStatus() === 'I') throw refused('the handler has ended it by itself');
@@ -175,6 +180,12 @@ function isRefusal(cause: unknown): boolean {
 
 const ended = (): LongshoreError =>
   new LongshoreError('LEASE_LOST', 'The attempt and its transaction are over.');
+
+/** The server has ended the session while the handler did something else: before it was asked to commit, so all is rolled back for sure. */
+const idledTooLong = '25P03';
+
+const lost = (loss: unknown): LongshoreError =>
+  refused(postgresError('the run of the handler', loss).message.replace(/\.$/, ''), loss);
 
 /** The attempt has failed as if its handler had thrown. */
 function refused(why: string, cause?: unknown): LongshoreError {
