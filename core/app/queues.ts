@@ -19,6 +19,11 @@ export interface QueueOptions extends Limits {
   readonly order?: 'group' | GroupOrdering;
   /** The backend of its jobs that name none themselves, where the app has several. @default 'default' */
   readonly backend?: string;
+  /**
+   * Several whose workers take from the queue, so that a call may name one of them: `enqueue(job, payload, { backend })`. Without that the first
+   * one gets the job. Instead of `backend`.
+   */
+  readonly backends?: readonly string[];
 }
 
 export interface GroupOrdering {
@@ -33,8 +38,10 @@ export interface QueueRules {
   readonly maxLength: number | null;
   /** Of its groups; `null` = none. */
   readonly order: GroupOrder | null;
-  /** `null` = none is named. */
+  /** The first of `backends`; `null` = none is named. */
   readonly backend: string | null;
+  /** All whose workers take from it, beside those that its jobs name. */
+  readonly backends: readonly string[];
 }
 
 const kinds = {
@@ -43,6 +50,7 @@ const kinds = {
   maxLength: 1,
   order: '',
   backend: '',
+  backends: '',
 } satisfies OptionKinds<QueueOptions>;
 
 /** Throws `CONFIG`. */
@@ -55,11 +63,30 @@ export function queueRulesOf(
     if (typeof options !== 'object' || options === null)
       throw config(`Expected options of queue "${queue}", got ${shown(options)}.`);
     checkOptions(`queue "${queue}"`, options, kinds);
-    const { maxLength = null, backend = null } = options;
+    const { maxLength = null } = options;
+    const backends = backendsOf(queue, options);
     const limits = limitsOf(`queue:${queue}`, options);
-    rules.set(queue, { limits, maxLength, order: orderOf(queue, options.order), backend });
+    rules.set(queue, {
+      limits,
+      maxLength,
+      order: orderOf(queue, options.order),
+      backend: backends[0] ?? null,
+      backends,
+    });
   }
   return rules;
+}
+
+function backendsOf(queue: string, { backend, backends }: QueueOptions): readonly string[] {
+  if (backends === undefined) return backend === undefined ? [] : [backend];
+  if (backend !== undefined)
+    throw config(
+      `Expected backend or backends of queue "${queue}", got both. Name the usual one first in backends.`,
+    );
+  const areNames =
+    Array.isArray(backends) && backends.length > 0 && backends.every((one) => typeof one === 'string');
+  if (areNames) return [...new Set(backends)];
+  throw config(`Expected backends of queue "${queue}" to be a list of names, got ${shown(backends)}.`);
 }
 
 function orderOf(queue: string, order: QueueOptions['order']): GroupOrder | null {

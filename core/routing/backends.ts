@@ -23,6 +23,7 @@ export function checkGiven(whose: string, name: string | null, names: readonly s
 
 /** Throws `CONFIG` for a job or a queue with a backend that is none of these. */
 export function checkNamed({ jobs, queueRules }: App, names: readonly string[]): void {
-  for (const [name, { backend }] of [...jobs, ...queueRules])
-    checkGiven(`Job or queue "${name}"`, backend, names);
+  for (const [name, { backend }] of jobs) checkGiven(`Job or queue "${name}"`, backend, names);
+  for (const [name, { backends }] of queueRules)
+    for (const backend of backends) checkGiven(`Job or queue "${name}"`, backend, names);
 }

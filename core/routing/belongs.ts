@@ -13,15 +13,27 @@ export const backendOf = (
   queue: string = job.queue,
 ): string => job.backend ?? queueRules.get(queue)?.backend ?? 'default';
 
+/** Those whose workers take this job: its own, and others that its queue names. */
+export const takersOf = (
+  app: Pick<App, 'queueRules'>,
+  job: Pick<Job, 'backend' | 'queue'>,
+  queue: string = job.queue,
+): readonly string[] => [backendOf(app, job, queue), ...(app.queueRules.get(queue)?.backends ?? [])];
+
 /** The jobs of a backend, and what its queues keep to. @param name `undefined` = it has all */
 export function declaredOn(
   app: App,
   name: string | undefined,
 ): { readonly jobs: readonly Job[]; readonly rules: readonly (readonly [queue: string, QueueRules])[] } {
-  const jobs = [...app.jobs.values()].filter((job) => name === undefined || backendOf(app, job) === name);
-  const isHere = (queue: string, own: string | null): boolean =>
-    name === undefined || (own ?? 'default') === name || jobs.some((job) => job.queue === queue);
-  return { jobs, rules: [...app.queueRules].filter(([queue, { backend }]) => isHere(queue, backend)) };
+  const jobs = [...app.jobs.values()].filter(
+    (job) => name === undefined || takersOf(app, job).includes(name),
+  );
+  const isHere = (queue: string, { backend, backends }: QueueRules): boolean =>
+    name === undefined ||
+    (backend ?? 'default') === name ||
+    backends.includes(name) ||
+    jobs.some((job) => job.queue === queue);
+  return { jobs, rules: [...app.queueRules].filter(([queue, rules]) => isHere(queue, rules)) };
 }
 
 /** Whether what belongs to this job is kept by this client's own backend. */

@@ -3,15 +3,14 @@
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
 import type { Client } from '../enqueue/client.ts';
-import { backendOf, isOn } from './belongs.ts';
+import { isOn, takersOf } from './belongs.ts';
 import type { RoutingOptions } from './client.ts';
 
 /** The jobs that belong to a backend, or come to it while theirs does not answer. */
 export const jobsOn = (app: App, name: string, { failover = {} }: RoutingOptions): Job[] =>
-  [...app.jobs.values()].filter((job) => {
-    const own = backendOf(app, job);
-    return own === name || failover[own] === name;
-  });
+  [...app.jobs.values()].filter((job) =>
+    takersOf(app, job).some((own) => own === name || failover[own] === name),
+  );
 
 /** The queues that the workers of a backend take from: those of its jobs, and those that only options name, where they belong. */
 export function queuesOn(app: App, name: string, routing: RoutingOptions): string[] {
@@ -20,10 +19,13 @@ export function queuesOn(app: App, name: string, routing: RoutingOptions): strin
   const comesHere = (home: string): boolean => home === name || routing.failover?.[home] === name;
   const isHere = (queue: string): boolean => {
     const accepted = [...(accepts.get(queue) ?? [])].flatMap((job) => app.jobs.get(job) ?? []);
+    const { backends } = queueRules.get(queue) ?? {};
     const homes =
       accepted.length > 0
-        ? accepted.map((job) => backendOf(app, job, queue))
-        : [queueRules.get(queue)?.backend ?? 'default'];
+        ? accepted.flatMap((job) => takersOf(app, job, queue))
+        : backends?.length
+          ? backends
+          : ['default'];
     return homes.some(comesHere);
   };
   const named = app.queues.filter((queue) => !own.has(queue) && isHere(queue));

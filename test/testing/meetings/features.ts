@@ -58,6 +58,7 @@ export const featureOf: Readonly<Record<Option, FeatureName | `none, because ${s
   context: 'labels and tenant',
   queue: 'none, because every job has one',
   backend: 'none, because failover and the process without a backend are events',
+  backends: 'none, because failover and the process without a backend are events',
   payload: 'none, because every job has one',
   handle: 'none, because every job has one',
   use: 'none, because middleware stands inside an attempt, and events stand outside',

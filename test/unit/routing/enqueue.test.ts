@@ -1,7 +1,7 @@
 /** Where jobs go in an app with several backends. */
 
 import { describe, expect, it } from 'vitest';
-import { connect, createApp, defineJob } from '../../../core/index.ts';
+import { connect, createApp, defineJob, startWorker } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { anything, refusalText, ring } from '../core/kit.ts';
 import { createBench, readyOn } from './kit.ts';
@@ -115,6 +115,44 @@ describe('connect() with several backends', () => {
     expect(await onlyFast.enqueue(thumb, { n: 1 })).toMatchObject({ backend: 'fast' });
     expect(await refusalText(() => onlyFast.enqueue(mail, { n: 1 }))).toBe(
       'CONFIG: Expected backend "default" to be a queue, got null: this process does not use it.',
+    );
+  });
+
+  it('sends the same job and queue to each of several that the queue names, whose workers take it', async () => {
+    const ran: number[] = [];
+    const handle = async (n: number) => void ran.push(n);
+    const report = defineJob({ name: 'report', queue: 'reports', payload: anything, handle });
+    const { app, backends } = createBench({
+      jobs: [report],
+      queues: { reports: { backends: ['default', 'fast'] } },
+    });
+    const client = connect(app, backends);
+    expect(await client.enqueue(report, 1)).toMatchObject({ backend: 'default' });
+    const { id, backend } = await client.enqueue(report, 2, { backend: 'fast' });
+    expect(backend).toBe('fast');
+    expect(await client.status(id)).toMatchObject({ job: 'report', queue: 'reports', status: 'pending' });
+    for (const on of ['default', 'fast'])
+      await (await startWorker(app, { backend: backends, on, untilIdle: true })).done;
+    expect(ran).toEqual([1, 2]);
+  });
+
+  it.each([
+    [
+      { backend: 'fast', backends: ['fast'] },
+      'Expected backend or backends of queue "images", got both. Name the usual one first in backends.',
+    ],
+    [{ backends: [] }, 'Expected backends of queue "images" to be a list of names, got an array.'],
+    [{ backends: 'fast' }, 'Expected backends of queue "images" to be a list of names, got "fast".'],
+  ])('refuses the queue %j', async (images, text) => {
+    expect(await refusalText(() => createBench({ queues: { images: images as never } }))).toBe(
+      `CONFIG: ${text}`,
+    );
+  });
+
+  it('refuses a queue that names a backend which is not given', async () => {
+    const { app, backends } = createBench({ queues: { images: { backends: ['fast', 'slow'] } } });
+    expect(await refusalText(() => connect(app, backends))).toMatch(
+      /^CONFIG: Job or queue "images" names backend "slow", but given is default, fast\./,
     );
   });
 
