@@ -10,7 +10,7 @@ import type { JobRecord, RecordStore } from '../contract/store.ts';
 import { believed } from '../kit/records/believed.ts';
 import { idsOf, linkId, linkOf, mostLinks } from './ids.ts';
 
-type Records = Pick<RecordStore, 'get' | 'keepsNothing'>;
+type Records = Pick<RecordStore, 'get' | 'keepsNothing' | 'writer'>;
 
 /** Links that have ended may be forgotten before those behind them. */
 const linksAtOnce = 5;
@@ -43,7 +43,28 @@ async function viewOf(app: App, records: Records, { id, links }: ChainFacts): Pr
   for (let link = links.length; link >= 1; link--)
     views.unshift(await linkView(app, records, id, link, links[link - 1]!));
   const last = views.findLast(({ status }) => status !== null) ?? views[0]!;
-  return { id, state: stateOf(last, links.length), link: last.link, links: views };
+  const lost = await endWhereLost(app, records, id, last, links);
+  return { id, state: lost ?? stateOf(last, links.length), link: last.link, links: views };
+}
+
+/**
+ * How a chain has ended whose next link is gone: it was removed or cleared, or it has ended and its records are kept no longer. A job that is alone in
+ * its link enqueues the next one before it ends; a store beside the queue may have missed that. `null` = it has not.
+ */
+async function endWhereLost(
+  app: App,
+  records: Records,
+  id: string,
+  last: ChainLinkView,
+  links: ChainFacts['links'],
+): Promise<Chain['state'] | null> {
+  const names = links[last.link];
+  if (last.status !== 'completed' || names === undefined || last.jobs.length > 1 || records.writer)
+    return null;
+  const next = await linkView(app, records, id, last.link + 1, names);
+  if (next.status !== null) return null; // it was started since the first look
+  const isForgotten = next.jobs.some(({ job }) => app.jobs.get(job)?.retention?.completedMs !== undefined);
+  return isForgotten && next.link === links.length ? 'completed' : 'cancelled';
 }
 
 async function linkView(

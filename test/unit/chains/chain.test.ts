@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createApp, defineJob } from '../../../core/index.ts';
+import { clearQueue } from '../../../core/operator/gone.ts';
 import { testApp, testJobs } from '../../testing/index.ts';
 import { studio } from './kit.ts';
 
@@ -38,6 +39,28 @@ describe('a chain', () => {
     });
     expect(await client.chain([probe], { file: 'b' }, { id: 'a' })).toMatchObject({ duplicate: true });
     expect(await drain()).toEqual([]);
+  });
+
+  it.each(['remove', 'clear'] as const)('is cancelled when its next link is taken out by %s', async (way) => {
+    const { client, backend, drain, probe, transcode } = studio();
+    const later = { job: transcode, options: { delayMs: 60_000 } };
+    const { ids } = await client.chain([probe, later], { file: 'a' }, { id: 'a' });
+    await drain();
+    expect((await client.chains.get('a'))?.state).toBe('running');
+    if (way === 'remove') expect(await client.remove(ids[1])).toBe(true);
+    else expect(await clearQueue(client, 'default')).toBe(1);
+    expect(await client.chains.get('a')).toMatchObject({ state: 'cancelled', link: 1 });
+    expect(await backend.admin!.stats('default')).toMatchObject([{ delayed: 0 }]);
+  });
+
+  it('is completed when the record of its last link is not kept', async () => {
+    const job = (name: string, parts = {}) =>
+      defineJob({ name, payload: z.any(), handle: async () => name, ...parts });
+    const [first, last] = [job('first'), job('last', { retention: { completedMs: 0 } })];
+    const { client, drain } = testApp(createApp({ jobs: [first, last] }));
+    await client.chain([first, last], {}, { id: 'a' });
+    await drain();
+    expect((await client.chains.get('a'))?.state).toBe('completed');
   });
 
   it('gives each link options of its own', async () => {
