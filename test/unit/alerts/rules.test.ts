@@ -56,17 +56,6 @@ describe('the conditions of a queue', () => {
   });
 });
 
-describe('the dead letters of all queues', () => {
-  it('are added up', async () => {
-    const three = (w: ReturnType<typeof watched>) =>
-      saying(w.client, ...['a', 'b', 'c'].map((queue) => stats({ queue, dead: 334 })));
-    expect(await texts(alert.allDeadLetters(), three)).toEqual([
-      '1,002 dead letters in all queues, more than 1,000',
-    ]);
-    expect(await texts(alert.allDeadLetters({ above: 1_002 }), three)).toEqual([]);
-  });
-});
-
 describe('the conditions of attempts', () => {
   type Minute = readonly [ago: number, ends: { done?: number; retried?: number; dead?: number }];
 
@@ -271,15 +260,6 @@ describe('withoutWorker', () => {
   it('says nothing where functions run the jobs', async () => {
     expect(await texts(alert.withoutWorker(), ({ client }) => client, 'function')).toEqual([]);
     expect(await texts(alert.withoutWorker(), ({ client }) => client)).toHaveLength(1);
-  });
-
-  it('says nothing to another host either, for a day after a function has looked', async () => {
-    const w = watched({ rules: [alert.withoutWorker({ forMs: 0 })] });
-    await w.look('function');
-    await w.minutes(1_439);
-    expect(w.told()).toEqual([]);
-    await w.minutes(2);
-    expect(w.told()).toEqual(['firing QueueWithoutWorker default']);
   });
 });
 
