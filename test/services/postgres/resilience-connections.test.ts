@@ -193,15 +193,16 @@ it('a transaction that the server ends, because its handler idles in it, leaves 
     name: 'idling',
     payload: z.object({}),
     transaction: true,
+    retry: fixed(10),
     async handle(_payload, { tx, attempt }) {
       await tx.query('INSERT INTO effects VALUES ($1)', [attempt]);
       if (attempt === 1) await delay(400);
     },
   });
   const app = createApp({ jobs: [idling], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
-  const errors: string[] = [];
+  const errors: (string | null)[] = [];
   app.events.on((event) => {
-    if (event.type === 'backend.failed') errors.push(`${event.during}: ${event.error.message}`);
+    if (event.type === 'job.settled' && event.outcome === 'requeued') errors.push(event.error);
   });
   const client = connect(app, backend);
   const { id } = await client.enqueue(idling, {});
@@ -209,7 +210,7 @@ it('a transaction that the server ends, because its handler idles in it, leaves 
   await until(async () => (await client.status(id))?.status === 'completed');
   expect(await runSql(url, 'SELECT attempt FROM effects')).toEqual([{ attempt: 2 }]);
   expect(errors).toEqual([
-    expect.stringMatching(/settling: .*idle-in-transaction timeout.*Let its handler be quicker/),
+    expect.stringMatching(/rolled back: .*idle-in-transaction timeout.*Let its handler be quicker/),
   ]);
   await worker.stop();
   await backend.close();
