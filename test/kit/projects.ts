@@ -29,6 +29,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
     'test/services/postgres/{administered,diagnose,disk-full,failover,pgbouncer,processes,resilience}.test.ts',
     'test/services/sqlite/file-systems.test.ts',
     'test/services/{aws,azure}/simulate.test.ts',
+    'test/services/azure/cuts.test.ts',
     'test/services/aws/{cli,permissions,recursion,runtime}.test.ts',
   ],
   e2e: [

@@ -11,6 +11,7 @@ import type {
 import { toError } from '../../../core/base/failure.ts';
 import type { Holding, ReceivedMessage } from './api.ts';
 import { codeOf, sessionLost } from './errors.ts';
+import { isCut } from './sdk-cuts.ts';
 import { shareRights } from './sdk-rights.ts';
 
 export type Session = ServiceBusSessionReceiver;
@@ -173,8 +174,9 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
     try {
       return await bounded(() => Promise.race([request(session), gone.promise]), retryOptions.timeoutInMs);
     } catch (error) {
-      if (session.isClosed) release(holding);
-      throw session.isClosed ? sessionLost() : error;
+      const isLost = session.isClosed || isCut(error);
+      if (isLost) release(holding);
+      throw isLost ? sessionLost() : error;
     } finally {
       clearInterval(look);
     }

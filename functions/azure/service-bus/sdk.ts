@@ -2,6 +2,7 @@
 
 import type {
   RetryOptions,
+  ServiceBusClient,
   ServiceBusMessage,
   ServiceBusReceiver,
   ServiceBusSender,
@@ -11,6 +12,7 @@ import { optional } from '../../../core/base/optional.ts';
 import type { Access } from './access.ts';
 import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from './api.ts';
 import { codeOf } from './errors.ts';
+import { isCut, onCut } from './sdk-cuts.ts';
 import { createSdkSessions, type Session } from './sdk-sessions.ts';
 
 /** Service Bus answers a drain with all it has, so a look needs no long wait. */
@@ -27,13 +29,25 @@ export async function openServiceBus(
   access: Access,
   given: RetryOptions & { readonly maxRetries: number; readonly timeoutInMs: number },
 ): Promise<ServiceBusApi> {
-  const { ServiceBusClient } = await loadSdk();
+  const { ServiceBusClient: Client } = await loadSdk();
   const retryOptions = { ...given };
   const { maxRetries, timeoutInMs } = given;
-  const connect = () =>
-    'connectionString' in access
-      ? new ServiceBusClient(access.connectionString, { retryOptions })
-      : new ServiceBusClient(access.fullyQualifiedNamespace, access.credential as never, { retryOptions });
+  /** By client, what ends its requests under way. */
+  const under = new WeakMap<ServiceBusClient, Set<(error: Error) => void>>();
+  function connect(): ServiceBusClient {
+    const made =
+      'connectionString' in access
+        ? new Client(access.connectionString, { retryOptions })
+        : new Client(access.fullyQualifiedNamespace, access.credential as never, { retryOptions });
+    const requests = new Set<(error: Error) => void>();
+    under.set(made, requests);
+    onCut(made, (error) => {
+      // Who asks next need not find it out: a send would wait for its whole time.
+      if (made === client && !closed) reconnect();
+      for (const end of requests) end(error);
+    });
+    return made;
+  }
   let client = connect();
   let closed = false;
   const senders = new Map<string, ServiceBusSender>();
@@ -78,16 +92,16 @@ export async function openServiceBus(
 
   /**
    * A request over a connection that is gone is never answered, and the SDK waits for a minute or two, or for ever. So each try
-   * has an end, and the next one takes another connection. All requests may be repeated: a queue drops a message
+   * ends with its time or with its connection, and the next one takes another connection. All requests may be repeated: a queue drops a message
    * that is sent again, and refuses to settle one twice.
    */
   async function bounded<T>(request: () => Promise<T>, ms = timeoutInMs, retries = maxRetries): Promise<T> {
     for (let left = retries; ; left--) {
       const used = client;
       try {
-        return await within(ms, request());
+        return await within(ms, request(), under.get(used));
       } catch (error) {
-        if (codeOf(error) !== 'ServiceTimeout' || closed) throw error;
+        if ((codeOf(error) !== 'ServiceTimeout' && !isCut(error)) || closed) throw error;
         if (used === client) reconnect();
         if (left <= 0) throw error;
       }
@@ -252,18 +266,21 @@ interface BatchingReceiver {
   };
 }
 
-/** Rejects with code `ServiceTimeout` when `work` takes longer than `ms`. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let stop: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const error = Object.assign(new Error(`Service Bus did not answer within ${ms} ms.`), {
-      code: 'ServiceTimeout',
-    });
-    stop = setTimeout(() => reject(error), ms);
-  });
+/**
+ * Rejects with code `ServiceTimeout` when `work` takes longer than `ms`.
+ * @param ends gets what ends it before
+ */
+async function within<T>(ms: number, work: Promise<T>, ends?: Set<(error: Error) => void>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const stop = setTimeout(() => {
+    const error = new Error(`Service Bus did not answer within ${ms} ms.`);
+    reject(Object.assign(error, { code: 'ServiceTimeout' }));
+  }, ms);
+  ends?.add(reject);
   try {
     return await Promise.race([work, late]);
   } finally {
+    ends?.delete(reject);
     clearTimeout(stop);
     work.catch(() => {}); // a late failure must not go unhandled
   }
