@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 
 /** The fields of package.json that are used here. */
 export interface Manifest {
@@ -33,6 +33,7 @@ export function stage(root: string, folder: string): Manifest {
   for (const paper of papers) copyFileSync(join(root, paper), join(folder, paper));
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (path.endsWith('.js.map')) nameSources(join(folder, path));
+    if (path.endsWith('.js')) inlineScripts(root, folder, path);
   }
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
   const text = JSON.stringify(publishedManifest(manifest), null, 2);
@@ -40,11 +41,18 @@ export function stage(root: string, folder: string): Manifest {
   return manifest;
 }
 
+/** Puts the text of a script in place of its URL: a bundler takes no file along that is read beside `import.meta.url`. */
+function inlineScripts(root: string, folder: string, path: string): void {
+  const code = readFileSync(join(folder, path), 'utf8');
+  const inlined = code.replace(/new URL\('(\.\/[\w-]+\.lua)', import\.meta\.url\)/g, (_, script: string) =>
+    JSON.stringify(readFileSync(join(root, dirname(path), script), 'utf8')),
+  );
+  if (inlined !== code) writeFileSync(join(folder, path), inlined);
+}
+
 /** Files that the compiler does not copy. A list, so that a stray key or database is never released. */
 function isAsset(path: string): boolean {
-  return (
-    statSync(path).isDirectory() || ['.sql', '.lua', '.html', '.css', '.svg', '.json'].includes(extname(path))
-  );
+  return statSync(path).isDirectory() || ['.sql', '.html', '.css', '.svg', '.json'].includes(extname(path));
 }
 
 /** Only the names of sources: their paths would show this machine's folders. */

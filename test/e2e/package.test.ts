@@ -83,7 +83,7 @@ describe('the tarball', () => {
     const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
     expect(files).toEqual(expect.arrayContaining(papers));
     const code =
-      /^((core|functions|local)\/[\w/-]+|test\/testing\/(laws\/)?[\w-]+)\.(js|js\.map|d\.ts|sql|lua|html|css|svg|json)$/;
+      /^((core|functions|local)\/[\w/-]+|test\/testing\/(laws\/)?[\w-]+)\.(js|js\.map|d\.ts|sql|html|css|svg|json)$/;
     expect(files.filter((file) => !papers.includes(file) && !code.test(file))).toEqual([]);
   });
 
@@ -253,6 +253,28 @@ describe('an installed package', () => {
     expect(bytes).toBeGreaterThan(10_000);
     expect(bytes).toBeLessThanOrEqual(71_000);
   });
+
+  it.each(['esm', 'cjs'] as const)(
+    'brings the scripts of Redis into a bundle of format %s',
+    async (format) => {
+      const outfile = join(consumer, `redis.${format === 'esm' ? 'mjs' : 'cjs'}`);
+      const contents = `import { redis } from 'longshore/local/redis';
+      redis('redis://127.0.0.1:1').admin.stats().catch(({ code }) => console.log(code));`;
+      const banner = {
+        js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
+      };
+      await build({
+        stdin: { contents, resolveDir: consumer },
+        bundle: true,
+        platform: 'node',
+        format,
+        outfile,
+        logLevel: 'error',
+        ...(format === 'esm' && { banner }),
+      });
+      expect(await run(process.execPath, [outfile], temporary)).toBe('BACKEND\n');
+    },
+  );
 
   it('lets a function on Lambda start with at most 30 KB', async () => {
     const entry = join(consumer, 'function.mjs');

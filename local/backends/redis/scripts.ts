@@ -9,12 +9,13 @@ export interface Script {
   readonly sha: string;
 }
 
-function load(...files: readonly URL[]): Script {
-  const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
+/** @param parts files, or their texts: a release has those in place of the URLs, so that a bundle needs no files */
+function load(...parts: readonly (URL | string)[]): Script {
+  const text = parts.map((part) => (typeof part === 'string' ? part : readFileSync(part, 'utf8'))).join('\n');
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-// Each URL is written out, so that bundlers see which files they need.
+// Each URL is written out, so that infra/release/stage.ts finds it.
 const jobs = [new URL('./groups.lua', import.meta.url), new URL('./jobs.lua', import.meta.url)];
 
 export const scripts = {
