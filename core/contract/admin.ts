@@ -89,6 +89,8 @@ export interface QueueAdmin {
    * jobs, or end them before their last retry. Resolves with what may be wrong and what could not be found out, a sentence each.
    */
   check?(needsOf: (queue: string) => QueueNeeds): Promise<readonly string[]>;
+  /** Writes as an enqueue does, and leaves nothing. Rejects as it would where the service takes no jobs: it is full, or read-only. */
+  probe?(): Promise<void>;
   /** What `longshore doctor` looks at in this service. Asks nothing yet: each check does. */
   diagnose?(request: DiagnosisRequest): Promise<readonly Check[]>;
   /** `stats` reads the messages to count them, so it must not be asked often. */

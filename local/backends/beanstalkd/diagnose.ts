@@ -1,9 +1,12 @@
 /** What `longshore doctor` looks at in a beanstalkd server. */
 
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 import type { Check, Problem } from '../../../core/contract/diagnosis.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { refusal } from './errors.ts';
+import { probe } from './sending.ts';
 import type { BeanstalkdState } from './state.ts';
 
 interface BeanstalkdFacts {
@@ -65,6 +68,18 @@ export const beanstalkdChecks: readonly Check<BeanstalkdFacts>[] = [
       return found(
         'It is in drain mode: it takes no new jobs until it is restarted.',
         'Restart it when it is empty, or at once where it has a binlog.',
+      );
+    },
+  },
+  {
+    id: 'beanstalkd.full',
+    severity: 'error',
+    async look({ state }) {
+      const error = await probe(state).then(() => null, toError);
+      if (!(error instanceof LongshoreError) || error.code !== 'STORAGE_FULL') return [];
+      return found(
+        'It takes no job: it has no memory left, or no space for its binlog.',
+        'Let workers drain it, or give it more.',
       );
     },
   },

@@ -12,7 +12,7 @@ import { createConsumers } from './consumers.ts';
 import { createLeases } from './leases.ts';
 import { createLeasing } from './leasing.ts';
 import { type BeanstalkdOptions, settingsOf } from './options.ts';
-import { createEnqueue } from './sending.ts';
+import { createEnqueue, probe } from './sending.ts';
 import { createState } from './state.ts';
 import { beanstalkdTransfer } from './transfer.ts';
 
@@ -33,6 +33,7 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
   const enqueue = createEnqueue(state);
   const admin: QueueAdmin & MovableAdmin = {
     ...beanstalkdAdmin(state),
+    probe: () => probe(state),
     diagnose: async () => (await import('./diagnose.ts')).beanstalkdDiagnosis(state),
     partialTransfer: beanstalkdTransfer(state, enqueue),
   };

@@ -77,3 +77,10 @@ export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
     return results;
   };
 }
+
+/** Puts a job that no worker sees, and deletes it. */
+export async function probe({ link }: BeanstalkdState): Promise<void> {
+  const { word, number } = await link.send('put 0 60 1 0', { tube: 'longshore.probe', body: '' });
+  await link.send(`delete ${number}`, { tube: 'default' }); // a tube that no connection uses is gone
+  if (word !== 'INSERTED') throw refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word);
+}

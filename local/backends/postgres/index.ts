@@ -9,6 +9,7 @@ import type { Retention } from '../../../core/contract/store.ts';
 import type { OutboxSource } from '../../outbox/outbox.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createNotifier, noNotifier } from '../shared/notifier.ts';
+import { probeKeys } from '../shared/probe.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
 import { postgresAudit } from './audit.ts';
@@ -100,6 +101,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     },
   };
   const leases = createLeases(state);
+  const keys = postgresKeys(state);
   const ends = postgresEnds(state, listen);
   const outboxRows = createOutbox(state, schema, listens, pollMs);
   const { ack, nack, abandon, renew, ackAndFetch, reapExpired } = leases;
@@ -109,7 +111,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     keepsOrder: () => true,
     stores: {
-      keys: postgresKeys(state),
+      keys,
       records: postgresRecords(state, ends),
       workers: postgresWorkers(state),
       metrics: postgresMetrics(state),
@@ -121,6 +123,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     },
     admin: {
       ...postgresAdmin(state, maxBodyBytes),
+      probe: probeKeys(keys, clock),
       async diagnose(request) {
         const { postgresDiagnosis } = await import('./diagnose.ts');
         return postgresDiagnosis({ db, caller: 'postgres()', retention, channel: state.channel }, request);

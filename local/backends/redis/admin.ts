@@ -44,6 +44,9 @@ export function redisAdmin(state: RedisState): QueueAdmin & MovableAdmin {
         await gone?.(ids);
       }
     },
+    async probe() {
+      await link.send('probing', ['SET', `${state.prefix}:probe`, '1', 'PX', '1000']);
+    },
     async pause(queue) {
       await state.register(queue);
       await link.send('pausing', ['HSET', `${state.base(queue)}:info`, 'paused', '1']);

@@ -10,6 +10,7 @@ import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { createEndWatchers } from '../../../core/kit/records/end-watchers.ts';
 import { backendDefaults } from '../shared/defaults.ts';
+import { probeKeys } from '../shared/probe.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { sqliteAdmin } from './admin.ts';
 import { sqliteAudit } from './audit.ts';
@@ -88,6 +89,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     },
     admin: {
       ...sqliteAdmin(state, maxBodyBytes),
+      probe: probeKeys(keys, clock),
       async diagnose(request) {
         const { sqliteDiagnosis } = await import('./diagnose.ts');
         return sqliteDiagnosis({ db, path: options.path, caller: 'sqlite()', retention }, request);

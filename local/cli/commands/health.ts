@@ -20,7 +20,16 @@ import {
 interface Check {
   /** Where there are several. */
   readonly backend?: string;
-  readonly name: 'keys' | 'backend' | 'settings' | 'age' | 'workers' | 'queues' | 'dead' | 'schedules';
+  readonly name:
+    | 'keys'
+    | 'backend'
+    | 'send'
+    | 'settings'
+    | 'age'
+    | 'workers'
+    | 'queues'
+    | 'dead'
+    | 'schedules';
   /** `null`: could not be asked. */
   readonly ok: boolean | null;
   readonly detail: string;
@@ -119,6 +128,8 @@ async function checksOf(
   const add = async (what: Check['name'], ask: () => Promise<Answer>) => {
     checks.push(await check(what, () => inTime(ask())));
   };
+  const { probe } = backend.admin ?? {};
+  if (probe) await add('send', () => probe().then((): Answer => [true, 'it takes jobs']));
   if (backend.admin?.check) await add('settings', () => settings(facts));
   await add('age', () => age(facts, flags.maxAge));
   const minWorkers = name !== undefined && app.queues.length === 0 ? 0 : flags.minWorkers;

@@ -57,6 +57,21 @@ async function longshore(line: string, url = server.url) {
 }
 
 describe('the command line on beanstalkd', { timeout: 120_000 }, () => {
+  it('says that a server which drains is unhealthy, because nothing can be sent', async () => {
+    const own = await startBeanstalkd();
+    const healthy = await longshore('health --min-workers 0', own.url);
+    expect(healthy).toMatchObject({ code: 0, data: { healthy: true } });
+    own.signal('SIGUSR1');
+    const { code, data } = await longshore('health --min-workers 0', own.url);
+    expect(code).toBe(1);
+    expect(data).toMatchObject({
+      checks: expect.arrayContaining([
+        { name: 'send', ok: false, detail: expect.stringContaining('drain mode') },
+      ]),
+    });
+    await own.remove();
+  });
+
   it('shows queues, runs jobs, and lists and retries dead letters of other processes', async () => {
     const backend = beanstalkd({
       url: server.url,

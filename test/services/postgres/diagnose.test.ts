@@ -136,6 +136,8 @@ describe('a Postgres server', () => {
     const backend = postgres({ url: cluster.url, schema: t.schema });
     ending.push(() => backend.close());
     expect(Object.keys(await foundIn({ backend }))).toEqual(['postgres.read-only']);
+    await t.backend.admin!.probe!();
+    await expect(backend.admin!.probe!()).rejects.toMatchObject({ code: 'READ_ONLY' });
   });
 
   it('that is away is not taken for a pooler', async () => {

@@ -14,6 +14,19 @@ import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { message } from '../sqlite/messages.ts';
 import { many, open, server, take } from './kit.ts';
 
+it('a server that is full, or takes no writes, fails a probe as it would fail an enqueue', async () => {
+  const { backend } = open();
+  await backend.admin!.probe!();
+  await server.command('CONFIG', 'SET', 'maxmemory', '1');
+  await expect(backend.admin!.probe!()).rejects.toMatchObject({ code: 'STORAGE_FULL' });
+  await server.command('CONFIG', 'SET', 'maxmemory', '0');
+  await server.command('REPLICAOF', '127.0.0.1', '1');
+  await expect(backend.admin!.probe!()).rejects.toMatchObject({ code: 'READ_ONLY' });
+  await server.command('REPLICAOF', 'NO', 'ONE');
+  await backend.admin!.probe!();
+  await backend.close();
+});
+
 describe('a server that evicts', () => {
   it('is warned of once, however often it is connected to', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');

@@ -23,6 +23,15 @@ export function administrationLaws(law: Law): void {
     assert.deepEqual(bodiesOf(await t.takeAll()), [body, meanwhile.body]);
   });
 
+  law('a probe that the queue takes jobs leaves nothing', async (t) => {
+    const { body } = await t.put();
+    const before = await t.admin.stats();
+    await t.admin.probe?.();
+    assert.deepEqual(await t.admin.stats(), before);
+    assert.deepEqual(bodiesOf(await t.takeAll()), [body]);
+    await t.nothingEverComes();
+  });
+
   law('pausing one queue leaves the others alone', async (t) => {
     await t.put({ queue: mail });
     const report = await t.put({ queue: reports });
