@@ -94,18 +94,22 @@ export function limitLaws(law: Law): void {
     await t.nothingEverComes();
   });
 
-  law('the slot of a worker that died is free when its lease ends', async (t) => {
-    const { put, begins, waits } = await limited(t, one);
-    await put();
-    await put();
-    await begins(10 * second);
-    await waits();
-    await t.advance(11 * second);
-    await t.reap();
-    const next = await begins();
-    next.finish();
-    await next.result;
-  });
+  law(
+    'the slot of a worker that died is free when its lease ends',
+    async (t) => {
+      const { put, begins, waits } = await limited(t, one);
+      await put();
+      await put();
+      await begins(10 * second);
+      await waits();
+      await t.advance(11 * second);
+      await t.reap();
+      const next = await begins();
+      next.finish();
+      await next.result;
+    },
+    { takesTime: true },
+  );
 
   law('a worker that dies in the last attempt of a job keeps nobody waiting', async (t) => {
     if (!t.backend.waiting) return; // all that wait ask again within a minute
@@ -139,22 +143,26 @@ export function limitLaws(law: Law): void {
     assert.ok(delayMs !== null && delayMs <= minute, `got a delay of ${delayMs} ms`);
   });
 
-  law('a worker that was paused gives back nothing that belongs to another one', async (t) => {
-    const { limits, put, begins, waits } = await limited(t, one);
-    await put();
-    const stale = await begins(10 * second);
-    await t.advance(11 * second);
-    await t.reap();
-    const owner = await begins();
-    await put();
-    stale.finish();
-    await stale.result;
-    const [state] = await limits.list({});
-    assert.equal(state?.used, 1);
-    await waits();
-    owner.finish();
-    await owner.result;
-  });
+  law(
+    'a worker that was paused gives back nothing that belongs to another one',
+    async (t) => {
+      const { limits, put, begins, waits } = await limited(t, one);
+      await put();
+      const stale = await begins(10 * second);
+      await t.advance(11 * second);
+      await t.reap();
+      const owner = await begins();
+      await put();
+      stale.finish();
+      await stale.result;
+      const [state] = await limits.list({});
+      assert.equal(state?.used, 1);
+      await waits();
+      owner.finish();
+      await owner.result;
+    },
+    { takesTime: true },
+  );
 
   law('a batch runs no more of its children at the same time than it allows', async (t) => {
     const { client, job, put, begins, waits } = await limited(t, {});
@@ -187,55 +195,66 @@ export function limitLaws(law: Law): void {
     }
   });
 
-  law('a rate lets as many begin as it says, in any window, and gives the others their time', async (t) => {
-    const { put, begins, waits } = await limited(t, { rate: { limit: 2, perMs: 10 * second } });
-    for (let i = 0; i < 4; i++) await put();
-    const begunAt = t.now();
-    const running = [await begins(), await begins()];
-    for (const { finish, result } of running) {
-      finish();
-      await result;
-    }
-    const { delayMs } = await waits();
-    await waits();
-    assert.ok(delayMs !== null && delayMs > 0 && delayMs <= 10 * second, `got a delay of ${delayMs} ms`);
-    await t.nothingComes();
-    await t.advance(10 * second);
-    const later = [await begins(), await begins()];
-    assert.ok(t.now() - begunAt >= 10 * second);
-    for (const { finish, result } of later) {
-      finish();
-      await result;
-    }
-  });
+  law(
+    'a rate lets as many begin as it says, in any window, and gives the others their time',
+    async (t) => {
+      const { put, begins, waits } = await limited(t, { rate: { limit: 2, perMs: 10 * second } });
+      for (let i = 0; i < 4; i++) await put();
+      const begunAt = t.now();
+      const running = [await begins(), await begins()];
+      for (const { finish, result } of running) {
+        finish();
+        await result;
+      }
+      const { delayMs } = await waits();
+      await waits();
+      assert.ok(delayMs !== null && delayMs > 0 && delayMs <= 10 * second, `got a delay of ${delayMs} ms`);
+      await t.nothingComes();
+      await t.advance(10 * second);
+      const later = [await begins(), await begins()];
+      assert.ok(t.now() - begunAt >= 10 * second);
+      for (const { finish, result } of later) {
+        finish();
+        await result;
+      }
+    },
+    { takesTime: true },
+  );
 
-  law('an attempt that ran its handler has used its place of a rate, however it ended', async (t) => {
-    const { limits, put, begins, waits } = await limited(t, {
-      maxRetries: 5,
-      rate: { limit: 5, perMs: hour },
-    });
-    await put();
-    const used = async () => (await limits.list({})).map((state) => state.used);
-    const ends: readonly ((one: Begun) => void)[] = [
-      ({ finish }) => finish(new SnoozeError(second)),
-      ({ finish }) => finish(new RateLimitedError(second, 'the other side says "wait"')),
-      ({ finish }) => finish(new RetryAfterError(second)),
-      ({ run }) => run.end('shutdown'),
-    ];
-    for (const [i, end] of ends.entries()) {
-      const one = await begins();
-      end(one);
-      assert.equal((await one.result).outcome, 'requeued');
-      assert.deepEqual(await used(), [i + 1]);
-      await t.advance(2 * second);
-    }
-    await begins(10 * second); // and its worker dies
-    await t.advance(11 * second);
-    await t.reap();
-    const { delayMs } = await waits();
-    assert.deepEqual(await used(), [5]);
-    assert.ok(delayMs !== null && delayMs > hour - minute && delayMs < hour, `got a delay of ${delayMs} ms`);
-  });
+  law(
+    'an attempt that ran its handler has used its place of a rate, however it ended',
+    async (t) => {
+      const { limits, put, begins, waits } = await limited(t, {
+        maxRetries: 5,
+        rate: { limit: 5, perMs: hour },
+      });
+      await put();
+      const used = async () => (await limits.list({})).map((state) => state.used);
+      const ends: readonly ((one: Begun) => void)[] = [
+        ({ finish }) => finish(new SnoozeError(second)),
+        ({ finish }) => finish(new RateLimitedError(second, 'the other side says "wait"')),
+        ({ finish }) => finish(new RetryAfterError(second)),
+        ({ run }) => run.end('shutdown'),
+      ];
+      for (const [i, end] of ends.entries()) {
+        const one = await begins();
+        end(one);
+        assert.equal((await one.result).outcome, 'requeued');
+        assert.deepEqual(await used(), [i + 1]);
+        await t.advance(2 * second);
+      }
+      await begins(10 * second); // and its worker dies
+      await t.advance(11 * second);
+      await t.reap();
+      const { delayMs } = await waits();
+      assert.deepEqual(await used(), [5]);
+      assert.ok(
+        delayMs !== null && delayMs > hour - minute && delayMs < hour,
+        `got a delay of ${delayMs} ms`,
+      );
+    },
+    { takesTime: true },
+  );
 
   law('an attempt that did not come to its handler uses no place of a rate', async (t) => {
     const { client, limits, put, begins, waits } = await limited(t, {

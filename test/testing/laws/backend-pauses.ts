@@ -13,26 +13,30 @@ const job = 'invoice.send';
 const heardMs = 5 * second;
 
 export function pauseLaws(law: Law): void {
-  law('a paused job begins on no worker, and what runs ends', async (t) => {
-    const s = stopping(t, {});
-    const [a, b] = s.workers;
-    await s.put();
-    const running = await a.begins();
-    await s.put();
-    await b.ends('ok');
-    assert.equal(await pauseJob(a.client, job), true);
-    assert.equal(await pauseJob(b.client, job), false);
-    await t.advance(heardMs);
-    const ids = [await s.put(), await s.put()];
-    await a.waits();
-    await b.waits();
-    await t.nothingComes();
-    assert.equal((await running.finish()).outcome, 'acked');
-    await s.areUntouched(ids);
-    const [stopped, ...others] = await stoppedJobs(b.client);
-    assert.deepEqual(others, []);
-    assert.deepEqual(stopped, { job, state: 'paused', until: null, failures: 0, waiting: 2 });
-  });
+  law(
+    'a paused job begins on no worker, and what runs ends',
+    async (t) => {
+      const s = stopping(t, {});
+      const [a, b] = s.workers;
+      await s.put();
+      const running = await a.begins();
+      await s.put();
+      await b.ends('ok');
+      assert.equal(await pauseJob(a.client, job), true);
+      assert.equal(await pauseJob(b.client, job), false);
+      await t.advance(heardMs);
+      const ids = [await s.put(), await s.put()];
+      await a.waits();
+      await b.waits();
+      await t.nothingComes();
+      assert.equal((await running.finish()).outcome, 'acked');
+      await s.areUntouched(ids);
+      const [stopped, ...others] = await stoppedJobs(b.client);
+      assert.deepEqual(others, []);
+      assert.deepEqual(stopped, { job, state: 'paused', until: null, failures: 0, waiting: 2 });
+    },
+    { takesTime: true },
+  );
 
   law('a job that is resumed has all that wait come, in their first attempt', async (t) => {
     const s = stopping(t, {});
@@ -54,18 +58,22 @@ export function pauseLaws(law: Law): void {
     await t.nothingEverComes();
   });
 
-  law('a worker that did not hear that a job was resumed asks before it waits', async (t) => {
-    const s = stopping(t, {});
-    const [a, b] = s.workers;
-    await pauseJob(a.client, job);
-    await s.put();
-    await b.waits();
-    await resumeJob(a.client, job);
-    await s.put();
-    const begun = await b.all();
-    assert.equal(begun.length, t.backend.waiting ? 2 : 1);
-    for (const { finish } of begun) await finish();
-  });
+  law(
+    'a worker that did not hear that a job was resumed asks before it waits',
+    async (t) => {
+      const s = stopping(t, {});
+      const [a, b] = s.workers;
+      await pauseJob(a.client, job);
+      await s.put();
+      await b.waits();
+      await resumeJob(a.client, job);
+      await s.put();
+      const begun = await b.all();
+      assert.equal(begun.length, t.backend.waiting ? 2 : 1);
+      for (const { finish } of begun) await finish();
+    },
+    { takesTime: true },
+  );
 
   law('a job stays paused when all that ran have ended, and when no store is asked for a day', async (t) => {
     const s = stopping(t, {});
@@ -85,23 +93,27 @@ export function pauseLaws(law: Law): void {
     await begun[0]!.finish();
   });
 
-  law('a job that is paused while its breaker is open begins when neither holds it', async (t) => {
-    const s = stopping(t, { breaker: { failures: 1, openMs: minute } });
-    const [a, b] = s.workers;
-    await s.put();
-    await a.ends('fail');
-    const id = await s.put();
-    await a.waits();
-    await pauseJob(b.client, job);
-    await t.advance(heardMs);
-    assert.equal(await closeBreaker(a.client, job), true);
-    if (!t.backend.waiting) await t.advance(minute);
-    assert.deepEqual([...(await a.all()), ...(await b.all())], []);
-    await s.areUntouched([id]);
-    await resumeJob(b.client, job);
-    await t.advance(t.backend.waiting ? heardMs : 2 * minute);
-    const begun = await b.all();
-    assert.equal(begun.length, 1);
-    await begun[0]!.finish();
-  });
+  law(
+    'a job that is paused while its breaker is open begins when neither holds it',
+    async (t) => {
+      const s = stopping(t, { breaker: { failures: 1, openMs: minute } });
+      const [a, b] = s.workers;
+      await s.put();
+      await a.ends('fail');
+      const id = await s.put();
+      await a.waits();
+      await pauseJob(b.client, job);
+      await t.advance(heardMs);
+      assert.equal(await closeBreaker(a.client, job), true);
+      if (!t.backend.waiting) await t.advance(minute);
+      assert.deepEqual([...(await a.all()), ...(await b.all())], []);
+      await s.areUntouched([id]);
+      await resumeJob(b.client, job);
+      await t.advance(t.backend.waiting ? heardMs : 2 * minute);
+      const begun = await b.all();
+      assert.equal(begun.length, 1);
+      await begun[0]!.finish();
+    },
+    { takesTime: true },
+  );
 }
