@@ -91,6 +91,11 @@ export const senderFrozen: Happening = {
       sender.moments.set(call, () => {
         sender.freeze();
         timeline.clock.after(senderFrozenMs, sender.thaw);
+        if (world.feature.meanwhile || world.feature.replaces) return;
+        const other = world.start('other sender');
+        timeline.clock.after(senderFrozenMs / 2, async () => {
+          world.rounds.set('0', await world.feature.send(other, '0'));
+        });
       });
     },
   })),

@@ -10,6 +10,8 @@ export interface SentJob {
   readonly job: string;
   readonly id: string;
   readonly duplicate?: true;
+  /** Elapsed ms, when its sender was told of it. */
+  readonly sentAt?: number;
   /** By the clock of its host: it must not begin before. */
   readonly notBefore?: number;
 }
@@ -46,6 +48,8 @@ export interface Feature {
   readonly forgets?: true;
   /** Its jobs expire a minute after they were sent. */
   readonly expires?: true;
+  /** A call changes the job of the call before it. */
+  readonly replaces?: true;
   /** The schedules are ticked, as `startLocal` does. */
   readonly ticks?: true;
   /** Large payloads are kept beside the queue. */

@@ -1,8 +1,8 @@
 /** Features of the call that enqueues, and of what a message carries. */
 
 import type { Unique } from '../../../core/app/unique.ts';
-import type { Feature } from './feature.ts';
-import { each, filling, one, three, workJob } from './jobs.ts';
+import type { Feature, Seen } from './feature.ts';
+import { each, endOf, filling, one, three, workJob } from './jobs.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -40,34 +40,44 @@ export const idempotencyKey: Feature = {
 };
 
 /** The second of two jobs with one key finds the first. */
-function unique(when: Unique['while'], standsWhilePending: boolean, asksMs = 0): Feature {
+function unique(when: Unique['while']): Feature {
   return {
     promises: 'no second job while the first one stands, and a next one when it stands no more',
-    asksMs,
     parts: (self) => ({ jobs: [workJob(self, { unique: { key: () => 'the one', while: when } })] }),
     send: async (self, round) => ({ jobs: await each(self, three(round)) }),
-    check({ rounds }) {
-      const complaints: string[] = [];
-      for (const [round, { jobs }] of rounds) {
-        const news = jobs.filter(({ duplicate }) => !duplicate).length;
-        const isThrottled = typeof when === 'object' && round !== '1';
-        if (news === 0 && !isThrottled) complaints.push(`round ${round} found a job where none stands`);
-        // In the second round workers are there, and the first job may have begun.
-        if (standsWhilePending && round === '1' && new Set(jobs.map(({ id }) => id)).size > 1)
-          complaints.push(`round ${round} has two jobs that stand`);
-      }
-      return complaints;
+    check(seen) {
+      const again = typeof when === 'object' ? [] : (seen.rounds.get('2')?.jobs ?? []);
+      const isSwallowed = again.length > 0 && again.every(({ duplicate }) => duplicate);
+      return [
+        ...(isSwallowed ? ['the second round found a job where none stands'] : []),
+        ...twoThatStand(seen, when),
+      ];
     },
   };
 }
 
-export const uniqueWhilePending = unique('pending', true);
-export const uniqueWhileRunning = unique('running', false);
-export const uniqueUntilEnded = unique('pending-or-running', true);
-export const throttle = unique({ forMs: 10 * minute }, true);
+/** Of two jobs that were told to be new, the first must stand no more when the second one comes. */
+function twoThatStand({ rounds, runs, gone }: Seen, when: Unique['while']): string[] {
+  if (when !== 'pending' && when !== 'pending-or-running') return [];
+  const news = [...rounds.values()].flatMap(({ jobs }) => jobs).filter(({ duplicate }) => !duplicate);
+  const inTime = news.toSorted((a, b) => a.sentAt! - b.sentAt!);
+  return inTime.flatMap((one, i) => {
+    const own = runs.filter(({ id }) => id === one.id);
+    const begun = own[0]?.beganAt ?? Infinity;
+    const standsUntil = when === 'pending' ? begun : own.length > 0 ? endOf(own.at(-1)!) : Infinity;
+    const beside = gone.has(one.id) ? [] : inTime.slice(i + 1).filter((other) => other.sentAt! < standsUntil);
+    return beside.map((other) => `${other.label} is new, and ${one.label} stands`);
+  });
+}
+
+export const uniqueWhilePending = unique('pending');
+export const uniqueWhileRunning = unique('running');
+export const uniqueUntilEnded = unique('pending-or-running');
+export const throttle = unique({ forMs: 10 * minute });
 
 export const debounce: Feature = {
   promises: 'calls in a row make one job, with the payload of the last one',
+  replaces: true,
   asksMs: 20 * second,
   parts: (self) => ({
     jobs: [workJob(self, { debounce: { key: () => 'the one', waitMs: 20 * second } })],

@@ -68,7 +68,8 @@ export async function each(
 export async function one(self: Process, work: Work, options: EnqueueOptions = {}): Promise<SentJob> {
   const job = named(self);
   const { id, duplicate } = await self.client.enqueue(job, work, options);
-  return { label: work.label, job: job.name, id, ...(duplicate && { duplicate }) };
+  const sentAt = self.elapsed();
+  return { label: work.label, job: job.name, id, sentAt, ...(duplicate && { duplicate }) };
 }
 
 /** When the run has really ended, also for one whose process was stopped. */

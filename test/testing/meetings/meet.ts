@@ -1,5 +1,6 @@
 /** One moment of a cell of the table: a feature meets an event. */
 
+import { LongshoreError } from '../../../core/index.ts';
 import type { Meeting } from './event.ts';
 import type { Feature } from './feature.ts';
 import { leaseMs } from './process.ts';
@@ -15,9 +16,9 @@ export async function meet(feature: Feature, meeting: Meeting, harness: MeetingH
   let world: World | null = null;
   try {
     world = await openWorld(feature, harness);
-    if (feature.transacts && !world.opening().begin) return await notRefused(world);
     return await story(world, meeting, boundMs + (harness.asksAgainMs ?? 0));
   } catch (error) {
+    if (isRefused(feature, error)) return [];
     if (harness.mayRefuse && (error as { code?: string }).code === 'CONFIG') return [];
     return [error instanceof Error ? (error.stack ?? error.message) : `${error}`];
   } finally {
@@ -25,16 +26,12 @@ export async function meet(feature: Feature, meeting: Meeting, harness: MeetingH
   }
 }
 
-/** Where the queue has no transactions, the jobs that need them are refused before anything runs. */
-async function notRefused(world: World): Promise<string[]> {
-  try {
-    world.startWorkers();
-  } catch (error) {
-    if ((error as { code?: string }).code === 'CONFIG') return [];
-    throw error;
-  }
-  return ['a worker has begun that can run none of its jobs'];
-}
+/** Where the queue has no transactions, an app whose jobs need them is refused before anything is sent. */
+const isRefused = ({ transacts }: Feature, error: unknown): boolean =>
+  transacts === true &&
+  error instanceof LongshoreError &&
+  error.code === 'CONFIG' &&
+  error.message.includes('offers none');
 
 async function story(world: World, meeting: Meeting, usualMs: number): Promise<string[]> {
   const { feature, timeline } = world;
