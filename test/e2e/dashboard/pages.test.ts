@@ -72,7 +72,7 @@ async function fill({ client, mail, enqueue, work }: Shop) {
   });
   const payload = { to: hostile, token: hostile };
   const context = { tenantId: hostile.replaceAll('\0', '').slice(0, 256) };
-  await client.batch(hostile.slice(0, 256), [payload, payload], {
+  await client.batch(context.tenantId, [payload, payload], {
     job: mail,
     id: 'long.'.repeat(19),
     context,
