@@ -28,7 +28,9 @@ export function administrationLaws(law: Law): void {
     const before = await t.admin.stats();
     await t.admin.probe?.();
     assert.deepEqual(await t.admin.stats(), before);
-    assert.deepEqual(bodiesOf(await t.takeAll()), [body]);
+    const leases = await t.takeAll();
+    assert.deepEqual(bodiesOf(leases), [body]);
+    assert.equal(await t.ack(leases[0]!), true);
     await t.nothingEverComes();
   });
 
