@@ -95,6 +95,7 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
     const why = unsendable(job);
     if (why !== null) throw config(why);
   }
+  app.keyRing(); // a missing key must stop the start, not the first job
   if (schedules) await checkSchedules(app);
   const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
   const { backend, store, failover } = options as EachLocalOptions;

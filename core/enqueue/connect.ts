@@ -17,16 +17,18 @@ import { schedulesOf } from './schedules.ts';
 export const batchVerbs = ['get', 'list', 'cancel', 'retryFailed'] as const;
 export const chainVerbs = ['get', 'cancel'] as const;
 
-/** To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. */
+/**
+ * To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. Asks for no key: a build loads
+ * what a server runs, without its secrets, and what is sent is signed before. Workers ask at their start.
+ */
 export function connectOne(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
-  app.keyRing(); // a missing key must stop the start, not the first job
   checkNamed(app, []);
   const client = clientOf(app, backend, options);
   checkAbilities(app, abilitiesOf(client), undefined);
   return client;
 }
 
-/** The same without asking for keys, for those who only look and steer: what needs a key throws when it is asked for. */
+/** The same without the checks, for those who only look and steer. */
 export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   checkOptions('connect()', options, { store: '' });
   const stores = storesOf(backend, options.store);

@@ -23,7 +23,6 @@ export function connect(
   options: ConnectOptions | RoutingOptions = {},
 ): Client {
   if (isBackend(backend)) return connectOne(app, backend, options as ConnectOptions);
-  app.keyRing();
   const client = route(app, backend, options as RoutingOptions);
   for (const [name, one] of client.backends) checkAbilities(app, abilitiesOf(one), name);
   return client;

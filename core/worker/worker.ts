@@ -62,6 +62,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker;
 export function startWorker(app: App, options: EachWorkerOptions): Promise<Worker>;
 export function startWorker(app: App, options: WorkerOptions | EachWorkerOptions): Worker | Promise<Worker> {
   refuseInsideIsolate('startWorker');
+  app.keyRing(); // a missing key must stop the start, not the first job
   if (!isAlone(options))
     return import('./each.ts').then((it) => it.startEach(app, options, { settingsOf, startOne }));
   const settings = settingsOf(app, options);

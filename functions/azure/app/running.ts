@@ -66,6 +66,7 @@ export function createRunning(app: App, options: RunningOptions) {
   /** Throws `CONFIG` when the app cannot start: no signing key, no store. The next call tries again. */
   function start(): Started {
     if (started) return started;
+    app.keyRing();
     const store = typeof options.store === 'function' ? options.store() : options.store;
     const { clock } = app;
     const { keys } = store;

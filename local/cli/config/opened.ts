@@ -69,6 +69,7 @@ export function createOpened(
     const { app } = await config();
     const own = await backend();
     const all = await backends();
+    if (signs) app.keyRing(); // throws with the remedy
     if (isBackend(all)) {
       const beside = await store();
       return (signs ? connect : clientOf)(app, own, beside ? { store: beside } : {});

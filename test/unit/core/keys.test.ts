@@ -6,7 +6,10 @@ import { createApp } from '../../../core/app/app.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { signingFromEnv } from '../../../core/envelope/signing-keys.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { memory } from '../../../local/backends/memory/index.ts';
+import { startWorker } from '../../../core/worker/worker.ts';
+import { lambda, sqs } from '../../../functions/aws/index.ts';
+import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
+import { startLocal } from '../../../local/start.ts';
 import { job, refusal, refusalText, secret } from './kit.ts';
 
 let folder = '';
@@ -72,12 +75,46 @@ describe('without keys, production', () => {
     );
   });
 
-  it('stops connect(), not the first job', async () => {
+  const inProduction = () => {
     vi.stubEnv('NODE_ENV', 'production');
     vi.stubEnv('LONGSHORE_SIGNING_KEYS', undefined);
-    const app = createApp({ jobs: [job()] });
-    expect((await refusal(() => connect(app, memory()))).code).toBe('CONFIG');
+    const work = job();
+    return { work, app: createApp({ jobs: [work] }), backend: memory() };
+  };
+
+  it('refuses to start what runs jobs', async () => {
+    const { app, backend } = inProduction();
+    const store = memoryStore();
+    const starts = [
+      () => startWorker(app, { backend }),
+      () => startWorker(app, { backend: { default: backend } }),
+      () => startLocal(app, { backend }),
+      () => lambda(app, { backend: sqs({ queueUrl: 'https://sqs.eu-central-1.amazonaws.com/1/a-' }), store }),
+    ];
+    for (const start of starts) expect(await refusalText(start)).toMatch(/^CONFIG: Expected signing keys/);
   });
+
+  it.each(['one', 'several'])(
+    'lets a build load what connects (%s backends), and sends nothing',
+    async (how) => {
+      const { app, work, backend } = inProduction();
+      const client = how === 'one' ? connect(app, backend) : connect(app, { default: backend });
+      const calls = [
+        () => client.enqueue(work, 1),
+        () => client.enqueue(work, 1, { unique: { key: 'k', while: 'pending' } }),
+        () => client.batch('all', [1], { job: work }),
+        () => client.chain([work], 1),
+        () => client.schedules.upsert({ name: 'nightly', job: work, payload: 1, everyMs: 60_000 }),
+      ];
+      for (const call of calls)
+        expect(await refusalText(call)).toMatch(/Expected signing keys in production/);
+      const [sent] = await client.enqueueMany(work, [1]);
+      expect(sent).toMatchObject({ ok: false, error: { code: 'CONFIG' } });
+      expect(await backend.stores!.records.list({})).toEqual([]);
+      expect(await backend.stores!.batches!.list({})).toEqual([]);
+      expect((await client.schedules.list()).schedules).toEqual([]);
+    },
+  );
 });
 
 describe('a development key', () => {
