@@ -3,8 +3,7 @@
 import { toError } from '../../../core/base/failure.ts';
 import type { JobLease, JobSettler } from '../../../core/contract/queue.ts';
 import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
-import { forEach } from '../../../core/kit/parallel.ts';
-import { together } from '../../../core/kit/together.ts';
+import { forEach, together } from '../../../core/kit/parallel.ts';
 import type { Failure } from './batches.ts';
 import type { Connection } from './connection.ts';
 import { deadMessage } from './dead-message.ts';
