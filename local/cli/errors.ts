@@ -7,15 +7,7 @@ import { toError } from '../../core/base/failure.ts';
 export type ExitCode = 0 | 1 | 2 | 3;
 
 /** Codes of the command line itself; beside them every code of docs/errors.md can appear. */
-export const cliCodes = [
-  'USAGE',
-  'CONFIRM',
-  'NOT_FOUND',
-  'UNSUPPORTED',
-  'BUSY',
-  'STAYS',
-  'INTERNAL',
-] as const;
+export const cliCodes = ['USAGE', 'CONFIRM', 'NOT_FOUND', 'UNSUPPORTED', 'BUSY', 'INTERNAL'] as const;
 type CliCode = (typeof cliCodes)[number] | 'CONFIG';
 
 export class CliError extends Error {

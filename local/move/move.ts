@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/base/clock.ts';
-import type { LongshoreError } from '../../core/base/errors.ts';
+import { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend, SendResult } from '../../core/contract/queue.ts';
 import type { KeyRing } from '../../core/envelope/signing.ts';
 import { forEach } from '../../core/kit/parallel.ts';
@@ -15,12 +15,17 @@ import { keyCarrier } from './keys.ts';
 import { jobOfDeadLetter } from './moved-job.ts';
 import { type Goal, goalOf, idsOf, type Origin, originOf, releaseAll } from './sides.ts';
 import { type StepCarrier, stepCarrier } from './steps.ts';
+import { reasonsToStay, type SomeStores } from './verdicts.ts';
 
 export interface MoveOptions {
   readonly from: QueueBackend;
   readonly to: QueueBackend;
   readonly queues: readonly string[];
   readonly clock: Clock;
+  /** With what stands beside the queues. @default the queues' own */
+  readonly stores?: readonly [from: SomeStores, to: SomeStores];
+  /** These are some of the source's queues, and work goes on there. */
+  readonly isPart?: boolean;
   /** Asked when a job remembers steps, which are signed anew. May throw `CONFIG`: then these jobs stay. */
   keyRing(): KeyRing;
   /** Ends the move after the jobs that are under way. */
@@ -71,8 +76,12 @@ interface Parts {
 /** Errors about one job and not the backend: the others go on. */
 const refusals = ['LIMIT', 'OPTION', 'PAYLOAD', 'ENVELOPE'];
 
+/** Rejects with `CONFLICT`, and moves nothing, where something at the source needs the jobs. */
 export async function move(options: MoveOptions): Promise<Moved> {
   const { from, to, queues, signal, clock } = options;
+  const [here, there] = options.stores ?? [from.stores ?? {}, to.stores ?? {}];
+  const why = await reasonsToStay({ from: here, to: there, queues, whole: options.isPart !== true });
+  if (why.length > 0) throw new LongshoreError('CONFLICT', why.join('\n'));
   const moved: Moved = {
     waiting: 0,
     delayed: 0,

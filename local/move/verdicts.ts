@@ -35,7 +35,7 @@ export const verdicts: Readonly<Record<StoreName, Verdict>> = {
 };
 
 /** Why nothing may move yet, a sentence each. */
-export async function refusals(sides: Sides): Promise<string[]> {
+export async function reasonsToStay(sides: Sides): Promise<string[]> {
   const found: string[] = [];
   for (const verdict of Object.values(verdicts)) {
     const refusal = typeof verdict === 'function' ? await verdict(sides) : null;

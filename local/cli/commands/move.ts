@@ -7,12 +7,12 @@ import { healthyWithinMs } from '../../../core/kit/worker-state.ts';
 import { movable } from '../../move/contract.ts';
 import { exclusive, isSame } from '../../move/exclusive.ts';
 import { type Moved, move as moveBacklog } from '../../move/move.ts';
-import { refusals, type SomeStores } from '../../move/verdicts.ts';
+import type { SomeStores } from '../../move/verdicts.ts';
 import { addressText, backendAt } from '../config/backend-at.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
-import { CliError, messageOf, notFound, unsupported, usage } from '../errors.ts';
+import { CliError, longshoreCode, messageOf, notFound, unsupported, usage } from '../errors.ts';
 import { withProgress } from '../output/progress.ts';
 import { count, span } from '../output/ui.ts';
 import { untilStopped } from './stopping.ts';
@@ -76,8 +76,6 @@ async function moveAlone(
   const { io, note } = input;
   const only = input.flags.queue as string | undefined;
   const queues = await queuesOf(from, to, only);
-  const why = await refusals({ from: stores[0], to: stores[1], queues, whole: only === undefined });
-  if (why.length > 0) throw new CliError('STAYS', 1, why.join('\n'));
   const keyRing = await keysOf(input);
   const unlock = await exclusive([from, to], io.clock, () =>
     note('Another move is at work here, or was killed a moment ago. Waiting for it.'),
@@ -93,6 +91,8 @@ async function moveAlone(
         from,
         to,
         queues,
+        stores,
+        isPart: only !== undefined,
         clock: io.clock,
         keyRing,
         signal,
@@ -103,6 +103,7 @@ async function moveAlone(
           ),
       }),
     ).catch((error) => {
+      if (longshoreCode(error) === 'CONFLICT') throw error; // nothing was begun
       note(
         "The move was broken off. What it had in hand is in nobody's reach: run the same command again, it goes on from there.",
       );

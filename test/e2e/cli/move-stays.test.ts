@@ -25,7 +25,7 @@ const move = (...more: string[]) => ['move', '--from', 'sqlite:jobs.db', '--to',
 async function refused(folder: string, pattern: RegExp): Promise<void> {
   const { code, stdout, stderr } = await cli(folder, move());
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^STAYS: /);
+  expect(stderr).toMatch(/^CONFLICT: /);
   expect(stderr).toMatch(pattern);
   const { data } = await json(folder, ['status']);
   const { queues } = data as { queues: { ready: number; delayed: number }[] };
