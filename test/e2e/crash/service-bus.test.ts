@@ -18,43 +18,49 @@ const keys = 150; // each enqueued twice
 /** So long that a busy machine loses no lease of a worker that lives: its handler would go on, beside the next one. */
 const leaseMs = 3_000;
 
-describe('workers on Service Bus that are killed again and again', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'longshore-servicebus-'));
-  let crew: Workers | null = null;
-  afterAll(() => {
-    crew?.end();
-    rmSync(folder, { recursive: true, force: true });
-  });
+describe.each([false, true])(
+  'workers on Service Bus that are killed again and again, sessions: %s',
+  (requiresSession) => {
+    const folder = mkdtempSync(join(tmpdir(), 'longshore-servicebus-'));
+    let crew: Workers | null = null;
+    afterAll(() => {
+      crew?.end();
+      rmSync(folder, { recursive: true, force: true });
+    });
 
-  it('lose nothing, leave nothing behind, and have one effect per idempotency key', {
-    timeout: 300_000,
-  }, async () => {
-    const server = await startServiceBus();
-    // A killed worker's messages are seen again when their locks end; killed in a row, one may die many deaths.
-    server.createQueue('default', { lockMs: 2_000, duplicateWindowMs: 600_000, maxDeliveryCount: 100 });
-    const { connectionString } = server;
-    const [storePath, effectsPath] = [join(folder, 'store.db'), join(folder, 'effects.db')];
-    const effects = openEffects(effectsPath);
-    const store = sqliteStore(storePath);
-    const backend = serviceBus({ connectionString, queues: ['default'], keys: store.keys });
-    const { app, plain, keyed } = crashApp(null, leaseMs);
-    const client = connect(app, backend, { store });
-    const plainIds = (await client.enqueueMany(plain, payloads(plainJobs))).map(({ id }) => id);
-    await client.enqueueMany(keyed, [...payloads(keys), ...payloads(keys)]);
+    it('lose nothing, leave nothing behind, and have one effect per idempotency key', {
+      timeout: 300_000,
+    }, async () => {
+      const server = await startServiceBus();
+      // A killed worker's messages are seen again when their locks end; killed in a row, one may die many deaths.
+      const settings = { lockMs: 2_000, duplicateWindowMs: 600_000, maxDeliveryCount: 100 };
+      server.createQueue('default', { ...settings, requiresSession });
+      const { connectionString } = server;
+      const [storePath, effectsPath] = [join(folder, 'store.db'), join(folder, 'effects.db')];
+      const effects = openEffects(effectsPath);
+      const store = sqliteStore(storePath);
+      const sessions = requiresSession ? ['default'] : [];
+      const backend = serviceBus({ connectionString, queues: ['default'], sessions, keys: store.keys });
+      const { app, plain, keyed } = crashApp(null, leaseMs);
+      const client = connect(app, backend, { store });
+      const plainIds = (await client.enqueueMany(plain, payloads(plainJobs))).map(({ id }) => id);
+      await client.enqueueMany(keyed, [...payloads(keys), ...payloads(keys)]);
 
-    const script = join(import.meta.dirname, 'service-bus-worker.ts');
-    crew = startWorkers(workers, script, [connectionString, storePath, effectsPath, String(leaseMs)]);
-    const progress = () => countEffects(effects);
-    const isOver = () => server.bodies('default').length === 0;
-    await crew.killAll({ kills, effects: plainJobs + keys, progress, isOver });
-    expect(crew.trouble()).toEqual({ failures: '', gone: 0 });
-    crew.end();
+      const script = join(import.meta.dirname, 'service-bus-worker.ts');
+      const given = [connectionString, storePath, effectsPath, String(leaseMs), ...sessions];
+      crew = startWorkers(workers, script, given);
+      const progress = () => countEffects(effects);
+      const isOver = () => server.bodies('default').length === 0;
+      await crew.killAll({ kills, effects: plainJobs + keys, progress, isOver });
+      expect(crew.trouble()).toEqual({ failures: '', gone: 0 });
+      crew.end();
 
-    expect(server.bodies('default')).toEqual([]);
-    expect(server.bodies('default/$DeadLetterQueue')).toEqual([]);
-    expectEffects(effects, plainIds, keys);
-    await client.close();
-    effects.close();
-    await server.stop();
-  });
-});
+      expect(server.bodies('default')).toEqual([]);
+      expect(server.bodies('default/$DeadLetterQueue')).toEqual([]);
+      expectEffects(effects, plainIds, keys);
+      await client.close();
+      effects.close();
+      await server.stop();
+    });
+  },
+);
