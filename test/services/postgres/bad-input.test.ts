@@ -331,13 +331,12 @@ describe('text that Postgres cannot store', () => {
     await backend.close();
   });
 
-  it('passes through a payload, a key, progress, output and an error of a handler', async () => {
+  it('passes through a payload, progress, output and an error of a handler', async () => {
     const backend = postgres({ url: ownerUrl, schema: newSchema() });
     const seen: string[] = [];
     const job = defineJob({
       name: 'job',
       payload: z.object({ text: z.string(), fail: z.boolean() }),
-      idempotencyKey: ({ text }) => text,
       maxRetries: 0,
       async handle({ text, fail }, ctx) {
         seen.push(text);
@@ -368,24 +367,6 @@ describe('text that Postgres cannot store', () => {
     expect(await keys!.claim('a\0', 'you', until)).toMatchObject({ state: 'running' });
     expect(await keys!.complete('a\0', 'me', { value: null, keepUntil: until })).toBe(true);
     expect(await keys!.claim('a\0', 'you', until)).toMatchObject({ state: 'completed' });
-    await backend.close();
-  });
-
-  it('is any that the encoding of the database lacks: the others are stored', async () => {
-    await runSql(
-      cluster.superuserUrl,
-      `CREATE DATABASE latin OWNER longshore TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'`,
-    );
-    const backend = postgres(inDatabase(ownerUrl, 'latin'));
-    const results = await backend.enqueue([
-      message({ id: 'a', body: '"é"' }),
-      message({ id: 'b', body: '"😀"' }),
-    ]);
-    expect(results).toMatchObject([
-      { ok: true },
-      { ok: false, error: { code: 'CONFIG', message: expect.stringMatching(/ENCODING UTF8/) } },
-    ]);
-    expect(await backend.fetch(look)).toMatchObject([{ body: '"é"' }]);
     await backend.close();
   });
 });
