@@ -45,7 +45,12 @@ function byAuthorize({ app }: Client, authorize: DashboardAuthorize, { faults }:
     throw config(`Expected authorize of the dashboard to be a function, got ${shown(authorize)}.`);
   if (faults)
     throw config('Expected faults of the dashboard in development only, got them beside authorize.');
-  const tokens = passesOf(signerOfKeyRing(app.keyRing()), app.clock, 'dashboard token', tokenForMs);
+  const tokens = passesOf(
+    signerOfKeyRing(() => app.keyRing()),
+    app.clock,
+    'dashboard token',
+    tokenForMs,
+  );
   return {
     sessions: null,
     tokens,

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../../core/app/app.ts';
+import { createDashboard } from '../../../core/dashboard/dashboard.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { signingFromEnv } from '../../../core/envelope/signing-keys.ts';
+import { createHttpHandler } from '../../../core/http/index.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { startWorker } from '../../../core/worker/worker.ts';
 import { lambda, sqs } from '../../../functions/aws/index.ts';
@@ -99,6 +101,8 @@ describe('without keys, production', () => {
     async (how) => {
       const { app, work, backend } = inProduction();
       const client = how === 'one' ? connect(app, backend) : connect(app, { default: backend });
+      createDashboard(client, { authorize: () => ({ actor: 'anna', role: 'operator' }) });
+      createHttpHandler(client, { authorize: () => null });
       const calls = [
         () => client.enqueue(work, 1),
         () => client.enqueue(work, 1, { unique: { key: 'k', while: 'pending' } }),
