@@ -1,4 +1,5 @@
 import { reportingFailures } from '../base/store-failures.ts';
+import { childOf } from '../batches/ids.ts';
 import type { Replacement } from '../contract/admin.ts';
 import type { Client } from '../enqueue/client.ts';
 import { getDeadLetters } from '../kit/records/dead-letter-pages.ts';
@@ -12,6 +13,7 @@ export async function retryDeadLetters(
 ): Promise<number> {
   if (ids.length === 0) return 0;
   const deadLetters = deadLettersOf(client);
+  await reopenBatches(client, ids);
   const count = await deadLetters.retry(ids, replaced.size > 0 ? replaced : undefined);
   const { writer } = client.stores.records;
   if (writer?.retried && count > 0) {
@@ -23,4 +25,14 @@ export async function retryDeadLetters(
     );
   }
   return count;
+}
+
+/** Before the letters are ready: a child that ends at once must find no mark of its former end. One that is not retried after all is marked again. */
+async function reopenBatches({ stores }: Pick<Client, 'stores'>, ids: readonly string[]): Promise<void> {
+  const children = ids.flatMap((id) => childOf(id) ?? []);
+  for (const [batch, some] of Map.groupBy(children, (child) => child.batch))
+    await stores.batches?.reopen(
+      batch,
+      some.map(({ number }) => number),
+    );
 }

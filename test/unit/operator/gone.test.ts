@@ -22,3 +22,25 @@ it.each([
   expect((await client.status('batch.a.0'))?.status).toBe(status);
   expect((await client.batches.get(id))?.state).toBe(state);
 });
+
+it('a dead child that is retried by itself is counted when it completes', async () => {
+  let fails = true;
+  const handle = () => {
+    if (fails) throw new Error('boom');
+  };
+  const work = job({ maxRetries: 0, handle });
+  const { client, next } = bench({ jobs: [work] });
+  await client.batch('rows', [1], { id: 'a', job: work } as never);
+  await next();
+  expect(await client.batches.get('a')).toMatchObject({ state: 'complete', failed: 1 });
+  fails = false;
+  const operator = createOperator(client, { actor: 'ada', from: 'a test' });
+  await operator.deadLetters.retry({ ids: ['batch.a.0'] });
+  expect(await client.batches.get('a')).toMatchObject({ state: 'running', failed: 0 });
+  await next();
+  expect(await client.batches.get('a')).toMatchObject({
+    state: 'complete',
+    succeeded: 1,
+    failed: 0,
+  });
+});
