@@ -90,6 +90,12 @@ export const workMs = 1_000;
 const tickMs = 5_000;
 export const queue = 'work';
 
+const lookMs = 30;
+
+/** The beginning of a call. */
+const atFirst = (answering: Promise<unknown>): Promise<unknown> =>
+  Promise.race([answering, new Promise((resolve) => setTimeout(resolve, lookMs))]);
+
 /** The same series for the same name. */
 function chance(name: string): () => number {
   let state = 0;
@@ -128,9 +134,11 @@ export function createProcess(options: ProcessOptions) {
     await whenAlive();
     if (options.isAway(call)) throw new LongshoreError('BACKEND', `${call} is away.`);
     try {
-      // A fetch may wait for a job as long as it wants.
-      const isWait = !timeline.hasServers || call.endsWith('fetch');
-      const answer = await (isWait ? make() : timeline.during(make()));
+      const answering = make();
+      // A fetch may wait for a job as long as it wants, but it looks at once.
+      if (timeline.hasServers)
+        void timeline.during(call.endsWith('fetch') ? atFirst(answering) : answering).catch(() => {});
+      const answer = await answering;
       if (twice.has(call)) await make();
       return answer;
     } finally {

@@ -19,8 +19,11 @@ const grainMs = 500;
 
 const startMs = Date.UTC(2026, 0, 15, 12);
 
-/** @param latencyMs of our time, after which a server that was to say something has said it; 0 = there is none */
-export function createTimeline(latencyMs = 0) {
+/**
+ * @param latencyMs of our time, after which a server that was to say something has said it; 0 = there is none
+ * @param echo asks the server for nothing: one that is slow now is slow with that, too
+ */
+export function createTimeline(latencyMs = 0, echo: () => Promise<unknown> = async () => {}) {
   const timers = new Set<Timer>();
   /** Runs whatever the clocks of hosts say. */
   let elapsedMs = 0;
@@ -62,7 +65,7 @@ export function createTimeline(latencyMs = 0) {
     let since = performance.now();
     for (;;) {
       const before = activity;
-      await new Promise((resolve) => setTimeout(resolve, latencyMs));
+      await Promise.all([new Promise((resolve) => setTimeout(resolve, latencyMs)), echo()]);
       if (activity !== before) since = performance.now();
       else if (busy === 0 || performance.now() - since > hangsMs) return;
     }

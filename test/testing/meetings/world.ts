@@ -15,9 +15,12 @@ export interface MeetingBench {
 }
 
 export interface MeetingHarness {
-  open(clock: Clock): Promise<MeetingBench>;
+  /** @param during lets time stand still until an answer of a server is there */
+  open(clock: Clock, during: (answer: Promise<unknown>) => unknown): Promise<MeetingBench>;
   /** Of our time: how long a server takes at most to say what it has to say. @default none is asked */
   readonly latencyMs?: number;
+  /** Asks the server for nothing, so that time stands still while it is slow. */
+  echo?(): Promise<unknown>;
   /** The queue may lack what a feature or an event needs. It says so with CONFIG, and that is the end of the meeting. */
   readonly mayRefuse?: true;
   /** A job that waits asks again, this long later at most, because nobody can wake it. @default 0 */
@@ -79,8 +82,9 @@ export interface World extends Seen {
 const longestSendMs = 600_000;
 
 export async function openWorld(feature: Feature, harness: MeetingHarness): Promise<World> {
-  const timeline = createTimeline(harness.latencyMs);
-  const benches = [await harness.open(timeline.clock)];
+  const timeline = createTimeline(harness.latencyMs, harness.echo);
+  const during = (answer: Promise<unknown>) => void timeline.during(answer).catch(() => {});
+  const benches = [await harness.open(timeline.clock, during)];
   const processes = new Map<string, Process>();
   const payloads = new Map<string, Uint8Array>();
   let ids = 0;
@@ -107,7 +111,7 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
       return openings[processes.size % openings.length]!;
     },
     async anotherPlace() {
-      benches.push(await harness.open(timeline.clock));
+      benches.push(await harness.open(timeline.clock, during));
       return world.opening();
     },
     backHome() {
