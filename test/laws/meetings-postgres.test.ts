@@ -54,7 +54,6 @@ function poolOf(url: string, during: (answer: Promise<unknown>) => unknown) {
   return { pool, cut };
 }
 
-// Only when it is asked for: now and then a fetch is still under way when the virtual time of its meeting is over.
 describeMeetings(
   'postgres()',
   {
@@ -73,6 +72,6 @@ describeMeetings(
       };
     },
   },
-  { describe, it: (name, body) => (process.env.LONGSHORE_MEETINGS ? it : it.skip)(name, body, 300_000) },
+  { describe, it: (name, body) => it(name, body, 300_000) },
   meetingSample(0.01, 0),
 );
