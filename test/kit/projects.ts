@@ -21,7 +21,7 @@ const tests = {
 /** What takes programs that npm does not bring, root, or minutes. */
 const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   unit: [],
-  laws: ['test/laws/meetings-{postgres,service-bus}.test.ts'],
+  laws: ['test/laws/meetings-service-bus.test.ts'],
   services: [
     'test/services/redis/meetings.test.ts',
     'test/services/{batches,beanstalkd,chains,move,prometheus,python,redis,unique,waiting}/*.test.ts',
@@ -45,18 +45,18 @@ const sequences = 'test/laws/{sequences-*,crash-points}.test.ts';
 /**
  * Only where `LONGSHORE_MEETINGS` asks for it: now and then a fetch is still under way when the virtual time of its meeting is over.
  */
-const onDemand = process.env.LONGSHORE_MEETINGS ? [] : ['test/laws/meetings-postgres.test.ts'];
+const onDemand = process.env.LONGSHORE_MEETINGS ? ['test/laws/meetings-postgres.ts'] : [];
 
 export function projects(extent: Extent): TestProjectInlineConfiguration[] {
   return (Object.keys(tests) as (keyof typeof tests)[]).map((name) => {
     const rest = name === 'laws' ? [...later.laws, sequences] : later[name];
-    const whole = [tests[name]];
+    const whole = [tests[name], ...(name === 'laws' ? onDemand : [])];
     return {
       extends: true,
       test: {
         name,
         include: extent === 'rest' ? [...rest] : whole,
-        exclude: [...onDemand, ...(extent === 'quick' ? later[name] : [])],
+        exclude: extent === 'quick' ? [...later[name]] : [],
         isolate: name !== 'unit',
       },
     };
