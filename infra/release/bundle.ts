@@ -50,6 +50,8 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
       ...joined.get(index)!.filter((path) => joined.has(path) && path !== worker),
       // Of a few lines, and taken by the worker and by what is loaded on demand: a bundler would keep the worker's file for it.
       ...[join(core, 'base/nearest.js')].filter((path) => joined.has(path)),
+      // The log lines of a function say where an attempt has failed.
+      ...[join(core, 'base/failure.js')].filter((path) => joined.has(path)),
     ],
     new Set([worker]),
   );
