@@ -33,14 +33,16 @@ export const guarded = {
     if (claim.state === 'running') {
       return release(busyDelay(it, claim.until - it.startedAt), null);
     }
-    run.key = key;
     const holder = holderIn(claim.value);
     if (holder && holder.id !== it.envelope.identifier && (await goesOn(it, holder.id))) {
       const { wakesAt, keepUntil } = holder;
       const back = keys.release(key, run.lease.token, { value: claim.value!, keepUntil });
       await answered(it, 'The key store', back).catch(() => false); // then the hold ends by itself, and the value stays
-      return lostLease(it) ?? release(busyDelay(it, wakesAt - it.startedAt), null);
+      // Whoever asks has the key for a moment. The holder must not find it taken whenever it comes.
+      const afterIt = Math.max(0, wakesAt - it.startedAt) + busyMs.usual * (0.5 + it.app.random());
+      return lostLease(it) ?? release(busyDelay(it, Math.round(afterIt)), null);
     }
+    run.key = key;
     // The next renewal extends both. Until then the key is held no longer than this, whatever became of the lease.
     run.expiresAt = expiresAt;
     // Only now: if the last attempt completed its key and could not ack, the job is done and not in a loop.

@@ -1,9 +1,9 @@
 /** Features of more than one job, and of jobs that go on where they were. */
 
 import type { BatchSummary } from '../../../core/app/batch.ts';
-import type { Job } from '../../../core/index.ts';
+import type { HandlerContext, Job } from '../../../core/index.ts';
 import type { Fate, Feature, Seen, Sent } from './feature.ts';
-import { atOnce, jobOf, named, queue, three, workJob } from './jobs.ts';
+import { atOnce, each, jobOf, named, queue, three, workJob } from './jobs.ts';
 import { type Process, poison, type Work } from './process.ts';
 
 const second = 1_000;
@@ -157,6 +157,28 @@ export const stepsWithSleep: Feature = {
   follows: (fateOf, round) =>
     Object.fromEntries(
       three(round).map((label) => [`${label}.before`, fateOf(label) === 'gone' ? [0, 1] : 1]),
+    ),
+};
+
+export const stepsWithKey: Feature = {
+  promises: 'of two jobs with one key one is done, also while it sleeps',
+  asksMs: 2 * minute,
+  parts: (self) => {
+    const sleeps = async (work: Work, ctx: HandlerContext) => {
+      await ctx.step('before', () => self.work({ label: `${work.label}.before` }, ctx));
+      await ctx.sleep(20 * second);
+      await ctx.step('after', () => self.work(work, ctx));
+    };
+    return { jobs: [workJob(self, { handle: sleeps, idempotencyKey: ({ label }) => `key-${label}` })] };
+  },
+  send: async (self, round) => ({ jobs: await each(self, [...three(round), `a.${round}`]) }),
+  // The second one with the key may begin when the first one is gone, or has died in its first attempt.
+  follows: (fateOf, round) =>
+    Object.fromEntries(
+      three(round).map((label) => [
+        `${label}.before`,
+        [fateOf(label) === 'gone' ? 0 : 1, label.startsWith('a') ? 2 : 1],
+      ]),
     ),
 };
 

@@ -35,6 +35,7 @@ export const features = {
   'nested batch': flows.nestedBatch,
   'chain with fan-in': flows.chainWithFanIn,
   'steps with sleep': flows.stepsWithSleep,
+  'steps with an idempotency key': flows.stepsWithKey,
   waitFor: flows.waitFor,
   'stored schedule': flows.storedSchedule,
   'overlap: skip': flows.overlapSkip,

@@ -59,6 +59,22 @@ describe('the idempotency key', () => {
     expect(order).toEqual(['claim', 'queue']);
   });
 
+  it('that a sleeping job keeps is given back once, and asked for when that job has had it', async () => {
+    const { order, one, keys, client, clock } = await begin();
+    const { id } = await client.enqueue(work, {});
+    const holder = { id, wakesAt: clock.now() + 1_000, keepUntil: clock.now() + 86_400_000 };
+    await keys.claim('job:work:k', 'asleep', clock.now() + 1_000);
+    await keys.release('job:work:k', 'asleep', {
+      value: JSON.stringify({ holder }),
+      keepUntil: holder.keepUntil,
+    });
+    order.length = 0;
+    const verdict = await runStep(guarded, one, acked, order);
+    expect(verdict).toMatchObject({ verb: 'nack', delayMs: 5_000, countAttempt: false });
+    await settleStep(guarded, one, verdict, { order });
+    expect(order).toEqual(['claim', 'release', 'queue']);
+  });
+
   it('of one attempt too many is a crash loop only when it is not done', async () => {
     const loop = await begin({ maxRetries: 0 });
     const late = { ...loop.one, number: 2 };
