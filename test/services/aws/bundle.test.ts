@@ -26,7 +26,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the bundle of a worker', () => {
   it('starts with at most 36 KB', () => {
-    expect(bundled.startBytes).toBeLessThanOrEqual(39 * 1024);
+    expect(bundled.startBytes).toBeLessThanOrEqual(36 * 1024);
   });
 
   it('has loaded at most 72 KB when the first event has come, and 88 with the first job', () => {
