@@ -9,6 +9,7 @@ import { LongshoreError } from '../base/errors.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import { answered } from './answered.ts';
 import type { Attempt, End, EndStep } from './attempt.ts';
+import { keptOf } from './verdict.ts';
 
 export const batched = {
   for: ({ envelope, ports }) =>
@@ -17,7 +18,7 @@ export const batched = {
   async settle(it, end, next) {
     if (end.verdict.verb !== 'ack' && end.verdict.verb !== 'abandon') return next(end);
     const isOurs = it.run.tx === null && steadyNow(it.app.clock) < it.run.expiresAt;
-    if (isOurs && !(await mark(it, end))) expectRecord(it);
+    if (isOurs && !(await mark(it, end))) expectRecord(it, end);
     const settled = await next(end);
     if (settled && !isOurs) await mark(it, end);
     return settled;
@@ -27,9 +28,11 @@ export const batched = {
 let code: Promise<[typeof import('../batches/ids.ts'), typeof import('../batches/marks.ts')]> | null = null;
 
 /** A child that is not marked is found by its record. Where none will be written it is not settled, and comes back when its lease is over. */
-function expectRecord({ run, envelope, ports }: Attempt): void {
+function expectRecord(it: Attempt, { verdict }: End): void {
+  const { run, envelope, ports } = it;
   const { records } = ports.client.stores;
-  if (records.keepsNothing) throw unmarked(envelope!.identifier);
+  const { keepMs } = keptOf(it, verdict.verb === 'abandon' ? verdict.reason : null);
+  if (records.keepsNothing || keepMs === 0) throw unmarked(envelope!.identifier);
   run.needsRecord = records.writer !== undefined;
 }
 

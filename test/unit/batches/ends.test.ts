@@ -145,12 +145,17 @@ it('on a queue that keeps no records, children and calls have keys: it may run t
 
 describe('a child whose end cannot be written, on a queue beside its store', () => {
   /** Of one attempt, the writes that are named fail. */
-  async function childOf(fails: boolean, away: readonly ('mark' | 'record')[], keepsNothing = false) {
+  async function childOf(
+    fails: boolean,
+    away: readonly ('mark' | 'record')[],
+    keeps: 'records' | 'nothing' | 'nothing of this job' = 'records',
+  ) {
     const clock = createVirtualClock();
     const child = defineJob({
       name: 'child',
       payload: z.object({ row: z.number() }),
       maxRetries: fails ? 0 : 1,
+      ...(keeps === 'nothing of this job' && { retention: { completedMs: 0, deadMs: 0 } }),
       async handle() {
         if (fails) throw new Error('boom');
       },
@@ -159,9 +164,8 @@ describe('a child whose end cannot be written, on a queue beside its store', () 
     const app = createApp({ jobs: [child], signing, clock });
     const { stores: _, ...backend } = memory({ clock });
     const store = memoryStore({ clock });
-    const records = keepsNothing
-      ? { ...store.records, writer: undefined, keepsNothing: true }
-      : store.records;
+    const records =
+      keeps === 'nothing' ? { ...store.records, writer: undefined, keepsNothing: true } : store.records;
     const client = connect(app, backend, { store: { ...store, records } as typeof store });
     await client.batch('orders', items(1), { id: 'a', job: child });
     const next = async () => {
@@ -185,9 +189,9 @@ describe('a child whose end cannot be written, on a queue beside its store', () 
   }
 
   it.each([false, true])('comes back, so that its batch ends, when it has failed: %s', async (fails) => {
-    for (const keepsNothing of [false, true]) {
-      const away = keepsNothing ? (['mark'] as const) : (['mark', 'record'] as const);
-      const { first, second, batch } = await childOf(fails, away, keepsNothing);
+    for (const keeps of ['records', 'nothing', 'nothing of this job'] as const) {
+      const away = keeps === 'records' ? (['mark', 'record'] as const) : (['mark'] as const);
+      const { first, second, batch } = await childOf(fails, away, keeps);
       expect(first).toMatchObject({ code: 'BACKEND', message: expect.stringContaining('batch.a.0') });
       expect(second).toBeDefined();
       expect(batch).toMatchObject({ state: 'complete', succeeded: fails ? 0 : 1, failed: fails ? 1 : 0 });
