@@ -137,7 +137,7 @@ const deadLetters = measuring(
   ofStats('dead letters', ({ dead }) => dead),
 );
 
-/** Of all queues together: many small heaps are one large one. */
+/** Counts all queues together: many small heaps are one large one. */
 const allDeadLetters = (options: Omit<LimitOptions, 'queue'> = {}): AlertRule => {
   const { above = 1_000 } = options;
   checkAbove('DeadLettersHigh', above);

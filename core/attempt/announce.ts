@@ -17,7 +17,7 @@ export function announceEnd(it: Attempt, result: AttemptResult, end: End): void 
   if (failureHooks) callHooks(it, facts, result, end);
 }
 
-/** What the job waits for: a slot, a moment or an event. */
+/** The job waits for a slot, a moment or an event. */
 const waitsOf = ({ run }: Attempt): string | null =>
   run.waitsFor ? `waits for ${run.waitsFor.key}` : (run.steps?.parked?.waits ?? null);
 

@@ -38,7 +38,7 @@ export const guarded = {
       const { wakesAt, keepUntil } = holder;
       const back = keys.release(key, run.lease.token, { value: claim.value!, keepUntil });
       await answered(it, 'The key store', back).catch(() => false); // then the hold ends by itself, and the value stays
-      // Whoever asks has the key for a moment. The holder must not find it taken whenever it comes.
+      // A job that asks has the key for a moment. The holder must not find it taken each time.
       const afterIt = Math.max(0, wakesAt - it.startedAt) + busyMs.usual * (0.5 + it.app.random());
       return lostLease(it) ?? release(busyDelay(it, Math.round(afterIt)), null);
     }

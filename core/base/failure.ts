@@ -67,7 +67,7 @@ function shortened(stack: string, most: number): string {
 /** Also one of another realm: Jest runs tests in one of their own. */
 const isError = (value: unknown): value is Error => value instanceof Error || isNativeError(value);
 
-/** Those of an `AggregateError`. */
+/** The errors inside an `AggregateError`. */
 const innerOf = (error: Error): readonly unknown[] =>
   'errors' in error && Array.isArray(error.errors) ? error.errors.slice(0, mostCauses) : [];
 

@@ -6,7 +6,7 @@ export const lookEveryMs = 60_000;
 /** A batch that goes on is left alone. With one look a minute, what nobody has told ends within a minute and a half. */
 const quietMs = 30_000;
 const pageSize = 20;
-/** Of one look. A batch counts as some children beside its own, because it is read too. */
+/** Bounds one look. Each batch counts as some children beside its own, because it is read too. */
 const mostChildren = 20_000;
 const childrenPerBatch = 20;
 

@@ -2,7 +2,7 @@ import type { Batch } from '../app/batch.ts';
 import type { BatchState } from '../contract/batches.ts';
 import { mostFailures, type Plan } from './plan.ts';
 
-/** Of a batch whose children have all ended. */
+/** The outcome of a batch whose children have all ended. */
 export function outcomeOf(
   allowFailures: Plan['allowFailures'],
   { failed, sent, cancelledAt }: Pick<BatchState, 'failed' | 'sent' | 'cancelledAt'>,

@@ -129,7 +129,7 @@ function checkAddresses(basePath: string, origin: string | null): void {
   }
 }
 
-/** What an address that is relative to this one begins with: with a slash at its end nothing, else its last piece. */
+/** The beginning of an address relative to this one: nothing where this one ends with a slash, else its last piece. */
 const lastPiece = ({ pathname }: URL): string => pathname.slice(pathname.lastIndexOf('/') + 1);
 
 /** Development: takes the token of a link for a session, and leads to the page without it. `null` = nothing of that was asked. */

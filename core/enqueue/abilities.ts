@@ -1,4 +1,4 @@
-/** What an app asks of the backend that its jobs are sent to, and what backends can do: one table for all who look before a job is sent. */
+/** One table of the features that an app uses and a backend may lack. Everybody who looks before a job is sent reads it. */
 
 import type { App } from '../app/app.ts';
 import type { UniqueRule } from '../app/unique.ts';
@@ -7,10 +7,10 @@ import type { GroupOrder } from '../contract/queue.ts';
 import { declaredOn } from '../routing/belongs.ts';
 import type { Client } from './client.ts';
 
-/** Of a backend, with the store beside it. */
+/** The features of a backend, with the store beside it. */
 export interface Abilities {
   readonly name: string;
-  /** Of the handler, with the ack. */
+  /** The handler and the ack can share one. */
   readonly transactions: boolean;
   /** It changes a job that waits. */
   readonly replaces: boolean;
@@ -30,7 +30,7 @@ export interface Unmet {
   readonly of: string;
   /** As the option is called. */
   readonly feature: string;
-  /** What is wrong, and the remedy. */
+  /** Says what is wrong, and the remedy. */
   readonly text: string;
 }
 
@@ -58,7 +58,7 @@ export function checkAbilities(app: App, it: Abilities, name: string | undefined
     );
 }
 
-/** What would not be kept, jobs first. */
+/** Lists the features that the backend would not keep, those of jobs first. */
 export function unmetBy(app: App, it: Abilities, name?: string): Unmet[] {
   const { jobs, rules } = declaredOn(app, name);
   const unmet: Unmet[] = [];
@@ -118,7 +118,7 @@ export function unmetBy(app: App, it: Abilities, name?: string): Unmet[] {
   return unmet;
 }
 
-/** Of a call when it comes. Throws `CONFIG`. */
+/** Checks the rule of one call. Throws `CONFIG`. */
 export function checkUnique(
   client: Pick<Client, 'backend' | 'stores'>,
   job: string,

@@ -1,4 +1,4 @@
-/** What is kept elsewhere of a job that was cancelled or removed while it waited. Loaded with the first such call. */
+/** Forgets what stores keep beside a job that was cancelled or removed while it waited. Loaded with the first such call. */
 
 import { backendError } from '../base/failure.ts';
 import { reportingFailures } from '../base/store-failures.ts';

@@ -1,4 +1,4 @@
-/** What the backends of this package can do, for those who ask before one is opened. A test compares it with the real ones. */
+/** The features of this package's backends, known before one is opened. A test compares them with the real ones. */
 
 import type { Abilities } from './abilities.ts';
 

@@ -8,7 +8,7 @@ import { goneAfterMs } from '../kit/worker-state.ts';
 import { stepsOf, whySleeps } from '../steps/show.ts';
 import { type LimitView, limitView } from './views.ts';
 
-/** Of a job that nothing else is in the way of. */
+/** Explains a job that no limit, pause or event holds back. */
 export const onlyAWorker = 'ready: it waits for a free worker';
 
 /** So many jobs that have a slot are named. */

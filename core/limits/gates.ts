@@ -155,7 +155,7 @@ async function holdRates(it: Admitted, ms: number): Promise<void> {
     await wakeSafely(it, () => limits!.hold(key, Math.min(ms, maxHoldMs)));
 }
 
-/** What the other side says may be wrong: nobody waits for longer than the rate allows. */
+/** The other side may be wrong: no job waits for longer than the rate allows. */
 function withinHold(it: Admitted, verdict: Verdict): Verdict {
   if (!saysWait(verdict)) return verdict;
   const mostMs = Math.max(0, ...ratesOf(it).map(({ maxHoldMs }) => maxHoldMs));

@@ -27,7 +27,7 @@ export function flagsOf(
 
 const p95Of = ({ runMs }: Tally): number => quantile(runMs, 0.95) ?? 0;
 
-/** Of an even number the lower one. @param values at least one */
+/** The median; of an even number of values the lower one. @param values at least one */
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!;
 

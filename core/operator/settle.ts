@@ -47,7 +47,7 @@ export function discard(
   });
 }
 
-/** Those that the broker has moved there by itself may have records that do not know it. */
+/** A broker may move a message there by itself, and its record does not know. */
 async function discardAll(client: Client, letters: readonly DeadLetterItem[]): Promise<number> {
   const count = await deadLettersOf(client).discard(letters.map(idOf));
   if (client.stores.records.writer)

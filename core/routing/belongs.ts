@@ -13,7 +13,7 @@ export const backendOf = (
   queue: string = job.queue,
 ): string => job.backend ?? queueRules.get(queue)?.backend ?? 'default';
 
-/** Those whose workers take this job: its own, and others that its queue names. */
+/** The backends whose workers take this job: its own, and others that its queue names. */
 export const takersOf = (
   app: Pick<App, 'queueRules'>,
   job: Pick<Job, 'backend' | 'queue'>,

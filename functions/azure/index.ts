@@ -80,7 +80,7 @@ export function azure(app: App, options: AzureOptions): void {
     if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);
   }
   resolveQueues({ queues: Object.keys(queues), ...(sessions && { sessions }) }); // throws for a name that is none of them
-  // What depends on the store is looked at when that is opened.
+  // Features that depend on the store are checked when that is opened.
   const known = { ...knownAbilities.servicebus, mostSlots: Number.POSITIVE_INFINITY };
   const keepsOrder: Abilities['keepsOrder'] = (queue, order) =>
     known.keepsOrder(queue, order) && sessions?.includes(queue) === true;

@@ -1,4 +1,4 @@
-/** What a move does about each store of a backend: it takes along what a job cannot go on without, or refuses in words before anything moves. */
+/** A move's verdict on each store of a backend: it takes along what a job needs to go on, or refuses before anything moves. */
 
 import { childId } from '../../core/batches/ids.ts';
 import type { BatchState } from '../../core/contract/batches.ts';

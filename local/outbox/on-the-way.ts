@@ -1,4 +1,4 @@
-/** What is done with jobs whose rows the relay has still to move. */
+/** Finds and changes jobs that the relay has not moved yet. */
 
 import type { Clock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
@@ -74,7 +74,7 @@ export function recordsWith(
   };
 }
 
-/** Those that wait in the outbox are moved first, and found in the queue then. */
+/** Jobs in the outbox are moved first; then they are found in the queue. */
 export function waitingWith(
   waiting: WaitingJobs,
   bring: (ids: readonly string[]) => Promise<boolean>,

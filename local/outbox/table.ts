@@ -13,7 +13,7 @@ export type Fate =
   | { readonly state: 'kept'; readonly error: LongshoreError | null };
 
 export interface NewRow {
-  /** Of the message. */
+  /** Id of the message. */
   readonly id: string;
   readonly text: string;
 }

@@ -11,7 +11,7 @@ export interface LabelLimits {
 }
 
 export const other = 'other';
-/** What a job is called that this app does not know: its name is not verified, and may be anything. */
+/** Stands for a job that this app does not know: its name is not verified, and may be anything. */
 export const unknownJob = 'unknown';
 
 /** Those of a job's series, without and with its tenant. */

@@ -1,5 +1,5 @@
 /**
- * Of the last hour: failures by queue, of all workers where the store keeps numbers, else as this process has seen them; and how much memory
+ * Numbers of the last hour: failures by queue, of all workers where the store keeps numbers, else as this process has seen them; and how much memory
  * attempts took, where the store keeps that.
  */
 

@@ -35,7 +35,7 @@ function outOfOrder({ scenario, effects }: Seen): string[] {
   });
 }
 
-/** What people are told when all is over. */
+/** Compares what people are told at the end with what has happened. */
 async function untrue({ scenario, client, backend }: Seen): Promise<string[]> {
   const complaints: string[] = [];
   const { dead = [], cancelled = [], mayDie = [] } = scenario;

@@ -5,7 +5,7 @@ import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { ProcessClock, SimClock } from './sim-clock.ts';
 
 /**
- * What happens at a call:
+ * A call may go wrong in six ways:
  * - `before`   the process dies before it
  * - `after`    the process dies when it is done, before the answer
  * - `refused`  it fails, and nothing was done
@@ -34,7 +34,7 @@ const unnumbered = /^(stores\.(workers|metrics|audit)\.|stores\.\w+\.(purge|clos
 /** They answer at once, and ask no server. */
 const direct = /^(keepsOrder|onWarning|hints\.onLost|stores\.records\.watchEnd)$/;
 
-/** What has verbs of its own. */
+/** Members that have verbs of their own. */
 const parts = /^(stores|admin|waiting|hints|stores\.\w+|admin\.deadLetters)$/;
 
 export function kindsFor(name: string): readonly FaultKind[] {
@@ -119,7 +119,7 @@ export function createProcess(
     return answer;
   }
 
-  /** What a process waits for ends with it. */
+  /** A wait of a process ends with it. */
   function withDeath(args: unknown[]): unknown[] {
     return args.map((arg) => {
       if (typeof arg !== 'object' || arg === null || !('waitMs' in arg)) return arg;

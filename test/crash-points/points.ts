@@ -36,7 +36,7 @@ export async function callsOf(scenario: Scenario, kind: Kind): Promise<readonly 
   throw new Error(`Without any fault: ${complaints.join('; ') || 'its calls differ from run to run'}`);
 }
 
-/** What is wrong twice is wrong. */
+/** A complaint counts when a second run repeats it. */
 export async function complaintsAt(
   scenario: Scenario,
   kind: Kind,

@@ -1,4 +1,4 @@
-/** What a scenario is, and what is seen of a run of it. */
+/** Scenarios, and what is seen of a run. */
 
 import type { AppOptions } from '../../core/app/app.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
@@ -10,12 +10,12 @@ export type Kind = 'memory' | 'sqlite';
 
 export interface Effect {
   readonly what: string;
-  /** Of the job that did it. */
+  /** Id of the job that did it. */
   readonly id: string;
   readonly at: number;
 }
 
-/** What handlers do to the world outside. What a dead process does is not seen. */
+/** Handlers call it for each effect outside. Effects of a dead process are not seen. */
 export type Did = (what: string, by: { readonly id: string }) => void;
 
 export interface Scenario {
@@ -52,20 +52,20 @@ export interface Scenario {
   /** @default 4 */
   readonly concurrency?: number;
   readonly payloads?: boolean;
-  /** What the documentation says may happen at such a fault. */
+  /** Complaints that the documentation declares for such a fault. */
   readonly declared?: readonly {
     readonly call: RegExp;
     readonly kind: FaultKind;
     readonly complaint: RegExp;
   }[];
-  /** What else is told wrongly. */
+  /** More complaints about what people are told. */
   told?(client: Client): Promise<readonly string[]>;
 }
 
 export interface Seen {
   readonly scenario: Scenario;
   readonly effects: readonly Effect[];
-  /** Of jobs that ran again although their ack was confirmed. */
+  /** Jobs that ran again although their ack was confirmed. */
   readonly again: readonly string[];
   readonly client: Client;
   readonly backend: QueueBackend;
@@ -79,6 +79,6 @@ export interface Outcome {
 }
 
 export interface Mutation {
-  /** What a worker leaves out, to show that the checker sees it. */
+  /** A chore that workers leave out, to show that the checker sees it. */
   readonly withoutBatchLooks?: boolean;
 }

@@ -21,7 +21,7 @@ async function numbersOf(client: Client, last: MetricPeriod): Promise<Overview['
       `Backend "${client.backend.name}" keeps no numbers: give the dashboard and the workers a store that does, for example sqliteStore().`,
     );
   }
-  // Of the one backend that everything else here is of; a client of several would add up theirs.
+  // Asks one backend, like everything else here; a client of several would add them up.
   const one = client.backends?.get(client.name ?? '') ?? client;
   const { all, series, jobs } = await one.metrics({ last });
   return { all, series, jobs };

@@ -1,4 +1,4 @@
-/** What a record says, as far as it can be true: a store beside a queue learns of an end from one write, and that write may have failed. */
+/** Reads a record as failed when its attempt can no longer run: a store beside a queue learns of an end by one write, which may have failed. */
 
 import type { JobRecord } from '../../contract/store.ts';
 

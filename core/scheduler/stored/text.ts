@@ -1,4 +1,4 @@
-/** What the text of a stored schedule says. It is signed under the schedule's name: a tick signs jobs that are made of it. */
+/** The text of a stored schedule. It is signed under the schedule's name: a tick signs jobs that are made of it. */
 
 import type { App } from '../../app/app.ts';
 import { patternOf } from '../../app/cron.ts';

@@ -8,7 +8,7 @@ import type { Client } from '../../../core/enqueue/client.ts';
 import { receiptOf } from '../sqs/leases.ts';
 import type { Item } from './batch.ts';
 
-/** Those that may have ended their process, or lost their time, when they ran last. */
+/** Finds the messages that may have ended their process, or lost their time, when they ran last. */
 export async function suspectsAmong(client: Client, items: readonly Item[]): Promise<Item[]> {
   const found = await Promise.all(
     items.map(async (item) => receiptOf(item.lease).suspect === true && !(await isExcused(client, item))),

@@ -64,7 +64,7 @@ export function createReceiver(
         result.status === 'rejected' ? [{ reason: result.reason, message: messages[i]! }] : [],
       );
       const { letGo } = await connection.api();
-      // Those without a session come back when their locks end.
+      // Messages without a session come back when their locks end.
       for (const { message } of failed) letGo(message);
       if (failed.length > 0 && failed.length === messages.length)
         throw serviceBusError(during, failed[0]!.reason);

@@ -28,7 +28,7 @@ interface SessionPorts {
 
 /** Requests for sessions of a queue. */
 interface Asking {
-  /** Those under way. */
+  /** Closings under way. */
   under: number;
   /** Not received yet. */
   arrived: ReceivedMessage[];

@@ -17,7 +17,7 @@ import { createSdkSessions, type Session } from './sdk-sessions.ts';
 
 /** Service Bus answers a drain with all it has, so a look needs no long wait. */
 const lookMs = 20;
-/** What is there comes at once. The SDK would wait for a second for more. */
+/** Messages that are there come at once. The SDK would wait for a second for more. */
 const afterFirstMs = 5;
 
 /** The link allows what a single message may have. A larger batch ends it. */
@@ -54,7 +54,7 @@ export async function openServiceBus(
   const receivers = new Map<string, ServiceBusReceiver>();
   /** The last call of each receiver: a receiver does one thing at a time. */
   const lastCalls = new WeakMap<ServiceBusReceiver, Promise<unknown>>();
-  /** Those whose last call brought all that it asked for: there are probably more. */
+  /** Receivers whose last call brought all that it asked for: there are probably more messages. */
   const busy = new WeakSet<ServiceBusReceiver>();
 
   function senderOf(queue: string): ServiceBusSender {

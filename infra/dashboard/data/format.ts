@@ -41,7 +41,7 @@ export const isolatedIn = (values: readonly (number | null)[]): number[] =>
     value !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null ? [i] : [],
   );
 
-/** What a scale of a chart may count in: whole numbers, and times as clocks have them. */
+/** Steps of a chart's scale: whole numbers, and times as clocks have them. */
 export const countSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].flatMap((e) =>
   [1, 2, 5].map((n) => n * 10 ** e),
 );

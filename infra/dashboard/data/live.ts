@@ -1,4 +1,4 @@
-/** What is true now: by server-sent events, or by asking again where there is no stream. */
+/** Keeps a page up to date: by server-sent events, or by asking again where there is no stream. */
 
 import type { Live } from '../../../core/dashboard/api.ts';
 import { ask, Problem, session, signIn, wordsOf } from './client.ts';

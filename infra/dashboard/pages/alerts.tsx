@@ -22,7 +22,7 @@ export const Alerts = () => (
 const states = ['firing', 'unknown', 'pending', 'ok'] as const;
 const severities = ['critical', 'warning'];
 
-/** What fires first, the worst of it before the rest. */
+/** Firing alerts come first, the worst of them at the top. */
 const rankOf = ({ state, severity }: AlertRow): number =>
   states.indexOf(state) * severities.length + severities.indexOf(severity);
 

@@ -53,7 +53,7 @@ interface BulkProps extends Bulk {
 interface Run {
   readonly doing: 'counting' | 'acting' | null;
   readonly progress: BulkProgress | null;
-  /** What a dry run has found, for the limits as they are now. */
+  /** The result of a dry run, for the limits as they are now. */
   readonly counted: BulkResult | null;
   readonly result: BulkResult | null;
   readonly problem: string | null;

@@ -9,7 +9,7 @@ export const groupArrays = (messages: readonly Pick<OutgoingMessage, 'group' | '
   textArray(messages.map(({ order }) => order ?? null)),
 ];
 
-/** What a call of a function answers, and then in which queues jobs came forward by it. */
+/** Answers of a function's call, then the queues in which jobs came forward by it. */
 export const thenCame = (call: string): string =>
   `SELECT c.answer, ${cameForward} FROM (SELECT ${call} AS answer OFFSET 0) c`;
 

@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/base/clock.ts';
 export type Waiters = ReturnType<typeof createWaiters>;
 
 export function createWaiters(clock: Clock) {
-  /** What ends each wait, and for which queues; `null` = for all. */
+  /** Ends each wait; with the queues that it is for, `null` = all. */
   const waiting = new Map<() => void, readonly string[] | null>();
   /** How often each queue was woken by its name. */
   const woken = new Map<string, number>();

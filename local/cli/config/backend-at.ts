@@ -33,7 +33,7 @@ export interface Named {
   /** Equal for two names of one queue, as far as names can tell. */
   readonly address: string;
   open(): Promise<QueueBackend>;
-  /** What stands beside it. Absent = nothing does. */
+  /** The store beside it. Absent = there is none. */
   readonly beside?: () => Promise<Partial<Stores> | undefined>;
 }
 

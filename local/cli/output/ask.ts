@@ -12,7 +12,7 @@ export function canAsk({ io, json }: Input, yes: boolean | undefined, what: stri
   throw new CliError('CONFIRM', 2, `This would ${what} for good. Add --yes if that is what you want.`);
 }
 
-/** Of more the number is typed: a reflex does not do that. */
+/** Above this number it has to be typed: a reflex does not do that. */
 const mostAnsweredWithYes = 100;
 
 /** Resolves when it may go on. Throws `CONFIRM` when the answer is anything but yes. @param many how many it is about */

@@ -1,5 +1,5 @@
 /**
- * What the trigger of a queue with sessions receives, by the host's rules: it holds so many sessions at a time, gets their messages
+ * Receives for the trigger of a queue with sessions, by the host's rules: it holds so many sessions at a time, gets their messages
  * one by one, and keeps a session until that has been empty for its idle time. Until then other groups wait.
  */
 
@@ -60,7 +60,7 @@ export function createSessionReceivers(
     return found;
   }
 
-  /** Those that are still held, without those that have been empty for too long. */
+  /** Sessions that are still held, without those that have been empty for too long. */
   async function kept(queue: string): Promise<Held[]> {
     const isOver = ({ session, busy, emptySince }: Held): boolean =>
       session.isClosed || (!busy && clock.now() - emptySince >= sessionIdleMs);

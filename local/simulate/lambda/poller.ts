@@ -32,7 +32,7 @@ interface PollerOptions {
   invoke(event: unknown, context: InvokeContext): Promise<unknown>;
   /** How long a receive call waits for the first message, whole seconds. @default 0 */
   readonly waitSeconds?: number;
-  /** Of the function. @default 'Terminate' */
+  /** The function's setting. @default 'Terminate' */
   readonly recursiveLoop?: 'Allow' | 'Terminate';
   /** Where the messages of a chain go that Lambda has stopped. Without it they are lost. */
   readonly deadLetterUrl?: string;

@@ -9,7 +9,7 @@ import type { buildApp } from 'fauxqs';
 
 export const longestChain = 16;
 
-/** Of the invocation that these messages cause, 1 = nothing led to it. AWS does not say how it counts several; here the longest counts. */
+/** Number of the invocation that these messages cause; 1 = no other led to it. AWS does not say how it counts several; here the longest counts. */
 export const chainOf = (messages: readonly Pick<Message, 'Attributes'>[]): number =>
   1 +
   Math.max(
@@ -19,7 +19,7 @@ export const chainOf = (messages: readonly Pick<Message, 'Attributes'>[]): numbe
 
 const lineage = /(?:^|;)Lineage=\d+:\w+:(\d+)/;
 
-/** What the function finds in `_X_AMZN_TRACE_ID`. */
+/** The function finds this in `_X_AMZN_TRACE_ID`. */
 export const traceHeaderOf = (chain: number): string =>
   `Root=1-00000000-000000000000000000000001;Parent=0000000000000001;Sampled=0;Lineage=1:00000000:${chain}`;
 

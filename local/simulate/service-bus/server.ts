@@ -37,7 +37,7 @@ export interface ServiceBusServerOptions {
 }
 
 const management = '/$management';
-/** Of a batch, whatever a single message may have. */
+/** Bounds a batch, whatever a single message may have. */
 const most = { bytes: 1_048_576, messages: 4_500 };
 const deadLettersOf = (name: string): string => `${name}/$DeadLetterQueue`;
 
