@@ -4,11 +4,12 @@ import { steadyNow } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { errorText } from '../base/failure.ts';
 import { reportingFailures } from '../base/store-failures.ts';
-import type { RecordedJob, RecordWriter } from '../contract/store.ts';
+import type { AttemptEnd, RecordedJob, RecordWriter } from '../contract/store.ts';
 import { messageFactsOf } from '../envelope/facts.ts';
 import { answered } from './answered.ts';
 import type { Attempt, End, Step } from './attempt.ts';
 import { unmarked } from './batched.ts';
+import { writeLater } from './late-ends.ts';
 import { keptOf, rejected } from './verdict.ts';
 
 /** Only for this job's own message: a forged or copied one could write over the record of the real job. */
@@ -39,10 +40,12 @@ export const recorded = {
    */
   async settle(it, end, next) {
     if (it.run.tx) return next(end);
+    const write = writeOf(it, end);
     const isOurs = steadyNow(it.app.clock) < it.run.expiresAt;
-    if (isOurs && !(await record(it, end)) && it.run.needsRecord) throw unmarked(it.envelope!.identifier);
+    const isWritten = isOurs && (await written(it, write));
+    if (isOurs && !isWritten && it.run.needsRecord) throw unmarked(it.envelope!.identifier);
     const settled = await next(end);
-    if (settled && !isOurs) await record(it, end);
+    if (settled && !isWritten && (isOurs || !(await written(it, write)))) later(it, write);
     return settled;
   },
 } satisfies Step;
@@ -52,36 +55,55 @@ export const recordedAfterCommit = {
   for: (it: Attempt) => it.run.tx !== null && needsRecord(it),
 
   async settle(it, end, next) {
+    const write = writeOf(it, end);
     const settled = await next(end);
-    if (settled) await record(it, end);
+    if (settled && !(await written(it, write))) later(it, write);
     return settled;
   },
 } satisfies Step;
 
-/** Resolves with whether the record is right. */
-async function record(it: Attempt, { verdict, report }: End): Promise<boolean> {
-  const { app, run } = it;
+type Write = () => Promise<void>;
+
+/** `null` = the record is right as it is. */
+function writeOf(it: Attempt, { verdict, report }: End): Write | null {
+  const { run } = it;
   const isCounted = verdict.verb !== 'nack' || verdict.countAttempt;
   const reason = verdict.verb === 'abandon' ? verdict.reason : null;
   // A job that was released or cancelled before it began has left its record as it was.
-  if (!run.recording?.begun && (reason === 'cancelled' || !isCounted)) return true;
-  const job = jobOf(it);
-  const written = await reportingFailures(app.events, 'recording an end', [job.id], () =>
+  if (!run.recording?.begun && (reason === 'cancelled' || !isCounted)) return null;
+  return settling(writerOf(it)!, jobOf(it), run.lease.token, {
+    report,
+    counted: isCounted,
+    runAt: verdict.verb === 'nack' ? report.endedAt + verdict.delayMs : null,
+    reason,
+    error: verdict.verb === 'abandon' ? errorText(report.error) : null,
+    ...(verdict.verb !== 'nack' && keptOf(it, reason)),
+  });
+}
+
+/** A function of its own: a write that waits for the store must not hold the attempt. */
+const settling =
+  (writer: RecordWriter, job: RecordedJob, token: string, end: AttemptEnd): Write =>
+  () =>
+    writer.settled(job, token, end);
+
+/** Resolves with whether the record is right. */
+async function written(it: Attempt, write: Write | null): Promise<boolean> {
+  if (!write) return true;
+  const { events } = it.app;
+  const id = it.envelope!.identifier;
+  const answer = () =>
     answered(
       it,
       'The record store',
-      writerOf(it)!.settled(job, run.lease.token, {
-        report,
-        counted: isCounted,
-        runAt: verdict.verb === 'nack' ? report.endedAt + verdict.delayMs : null,
-        reason,
-        error: verdict.verb === 'abandon' ? errorText(report.error) : null,
-        ...(verdict.verb !== 'nack' && keptOf(it, reason)),
-      }),
-    ),
-  );
-  return written !== null;
+      write().then(() => true),
+    );
+  return (await reportingFailures(events, 'recording an end', [id], answer)) !== null;
 }
+
+const later = ({ ports, envelope }: Attempt, write: Write | null): void => {
+  if (write) writeLater(ports.client, { id: envelope!.identifier, write });
+};
 
 /** Also of a job that is not known here. */
 function jobOf({ envelope, job: known, run }: Pick<Attempt, 'envelope' | 'job' | 'run'>): RecordedJob {

@@ -8,6 +8,7 @@ import { constants, hostname } from 'node:os';
 import type { App } from '../app/app.ts';
 import type { AttemptPorts } from '../attempt/attempt.ts';
 import { hooksEnded } from '../attempt/failure-hooks.ts';
+import { lastEndsWritten } from '../attempt/late-ends.ts';
 import { createRun, type Run } from '../attempt/run.ts';
 import { isFailure } from '../attempt/verdict.ts';
 import type { StopReason } from '../base/events.ts';
@@ -340,6 +341,7 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
       client.stores.workers.remove(state.id),
       numbers?.flush(),
       hooksEnded(app),
+      lastEndsWritten(client),
     ];
     await within<unknown>(clock, endAt - clock.now(), Promise.allSettled(last), leave);
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.

@@ -4,6 +4,7 @@
  */
 
 import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
+import { endsWritten } from '../../../core/attempt/late-ends.ts';
 import type { Run } from '../../../core/attempt/run.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
@@ -175,7 +176,8 @@ export function createWorker(
     if (broken && done.size === 0) throw broken;
     // Lambda freezes what is under way.
     const leftMs = answerAt - clock.now();
-    await Promise.all([numbers?.flushWhenDue(leftMs), hooksEnded(client.app, leftMs)]);
+    const ends = endsWritten(client, leftMs);
+    await Promise.all([numbers?.flushWhenDue(leftMs), hooksEnded(client.app, leftMs), ends]);
     const open = records.filter(({ messageId }) => !done.has(messageId));
     return { batchItemFailures: open.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };

@@ -6,6 +6,7 @@
 import { hostname } from 'node:os';
 import type { AttemptResult } from '../../../core/attempt/attempt.ts';
 import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
+import { endsWritten } from '../../../core/attempt/late-ends.ts';
 import { createRun } from '../../../core/attempt/run.ts';
 import { checkInteger } from '../../../core/base/checks.ts';
 import type { Clock } from '../../../core/base/clock.ts';
@@ -76,7 +77,8 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
       running.jobs.delete(run);
     }
     // The host may stop an instance between two calls. A job that went well does not wait for the failure of another one.
-    if (result.error) await hooksEnded(client.app, endAt + marginMs / 2 - clock.now());
+    const leftMs = endAt + marginMs / 2 - clock.now();
+    await Promise.all([result.error && hooksEnded(client.app, leftMs), endsWritten(client, leftMs)]);
     if (!result.settled) throw lost(queue);
   }
 

@@ -108,6 +108,21 @@ export function entrypointFailureLaws(law: EntrypointLaw): void {
     takesTime,
   );
 
+  law('an end that the store beside its queue refused is recorded with a later call', async (t) => {
+    const { writer } = t.bench.client.stores.records;
+    if (!writer) return;
+    const { settled } = writer;
+    const id = await t.enqueue('a');
+    Object.assign(writer, { settled: () => Promise.reject(new Error('the table is away')) });
+    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+    assert.equal((await t.bench.client.status(id))?.status, 'processing');
+    Object.assign(writer, { settled });
+    await t.enqueue('b');
+    await t.deliver();
+    const record = await t.bench.client.status(id);
+    assert.deepEqual([record?.status, record?.attempts.length], ['completed', 1]);
+  });
+
   law('the app hears of a failure before the call has ended, and waits for what it does then', async (t) => {
     const failing = await t.enqueue('a');
     t.behaviour.set('a', fail);
