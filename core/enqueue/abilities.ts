@@ -51,11 +51,16 @@ export const abilitiesOf = ({ backend, stores }: Pick<Client, 'backend' | 'store
  */
 export function checkAbilities(app: App, it: Abilities, name: string | undefined): void {
   const unmet = unmetBy(app, it, name);
-  if (unmet.length === 1) throw config(unmet[0]!.text);
-  if (unmet.length > 1)
-    throw config(
-      `Backend "${it.name}" cannot do ${unmet.length} things that the app asks for:\n${unmet.map(({ text }) => `- ${text}`).join('\n')}`,
-    );
+  refuse(
+    `Backend "${it.name}" cannot do ${unmet.length} things that the app asks for:`,
+    unmet.map(({ text }) => text),
+  );
+}
+
+/** Throws `CONFIG` for all at once. @param head of a list; a fault that is alone speaks for itself */
+export function refuse(head: string, faults: readonly string[]): void {
+  if (faults.length === 1) throw config(faults[0]!);
+  if (faults.length > 1) throw config([head, ...faults.map((text) => `- ${text}`)].join('\n'));
 }
 
 /** Lists the features that the backend would not keep, those of jobs first. */

@@ -1,11 +1,12 @@
 import type { App } from '../app/app.ts';
-import { type Job, noTransaction } from '../app/job.ts';
+import type { Job } from '../app/job.ts';
 import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
 import { type StopReason, tellWarning } from '../base/events.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
+import { refuse } from '../enqueue/abilities.ts';
 import type { Backends } from '../routing/backends.ts';
 import type { RoutingOptions } from '../routing/client.ts';
 
@@ -95,7 +96,27 @@ async function tellUnnamed({ events, queues }: App, backend: string, queue: stri
   );
 }
 
-/** @param jobs those that may come to this backend */
+/** Names all jobs that may run for longer than their lease can last. */
+function checkLeases(
+  { name, limits: { maxLeaseMs } }: QueueBackend,
+  jobs: Iterable<Job>,
+  { leaseMs, renew }: Pick<WorkerSettings, 'leaseMs' | 'renew'>,
+): void {
+  const faults: string[] = [];
+  for (const { name: job, timeoutMs } of jobs) {
+    if (!renew && leaseMs <= timeoutMs)
+      faults.push(
+        `Without renewal the lease must outlast every job: leaseMs is ${leaseMs}, but job "${job}" may run ${timeoutMs} ms. Raise leaseMs, lower its timeoutMs, or leave renewal on.`,
+      );
+    if (maxLeaseMs !== null && timeoutMs > maxLeaseMs)
+      faults.push(
+        `Job "${job}" may run ${timeoutMs} ms, but backend "${name}" holds a lease for at most ${maxLeaseMs} ms. Lower its timeoutMs.`,
+      );
+  }
+  refuse(`A worker of backend "${name}" cannot run these jobs:`, faults);
+}
+
+/** What its backend can do is checked where it is connected. @param jobs those that may come to this backend */
 export function settingsOf(
   app: App,
   options: WorkerOptions,
@@ -110,20 +131,7 @@ export function settingsOf(
   for (const queue of queues) checkQueue(queue);
   const unknown = queues.find((queue) => !app.queues.includes(queue));
   if (unknown !== undefined) void tellUnnamed(app, backend.name, unknown);
-  for (const job of jobs) {
-    if (job.transaction && !backend.begin) throw noTransaction(job, backend);
-    if (!renew && leaseMs <= job.timeoutMs) {
-      throw config(
-        `Without renewal the lease must outlast every job: leaseMs is ${leaseMs}, but job "${job.name}" may run ${job.timeoutMs} ms. Raise leaseMs, lower its timeoutMs, or leave renewal on.`,
-      );
-    }
-    const { maxLeaseMs } = backend.limits;
-    if (maxLeaseMs !== null && job.timeoutMs > maxLeaseMs) {
-      throw config(
-        `Job "${job.name}" may run ${job.timeoutMs} ms, but backend "${backend.name}" holds a lease for at most ${maxLeaseMs} ms. Lower its timeoutMs.`,
-      );
-    }
-  }
+  checkLeases(backend, jobs, { leaseMs, renew });
   return {
     backend,
     queues,

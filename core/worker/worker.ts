@@ -66,9 +66,9 @@ export function startWorker(app: App, options: WorkerOptions | EachWorkerOptions
   app.keyRing(); // a missing key must stop the start, not the first job
   if (!isAlone(options))
     return import('./each.ts').then((it) => it.startEach(app, options, { settingsOf, startOne }));
-  const settings = settingsOf(app, options);
   const { backend, store } = options;
-  return startOne(app, settings, connectOne(app, backend, store ? { store } : {}));
+  const client = connectOne(app, backend, store ? { store } : {});
+  return startOne(app, settingsOf(app, options), client);
 }
 
 const isAlone = (options: WorkerOptions | EachWorkerOptions): options is WorkerOptions =>

@@ -42,20 +42,27 @@ describe('all that a backend cannot do', () => {
   const store = memoryStore();
   const starts: Readonly<Record<string, () => unknown>> = {
     'connect()': () => connect(app, sqsBackend(), { store }),
-    'startWorker()': () =>
-      startWorker(createApp({ jobs: [job({ transaction: true })], signing: ring }), {
-        backend: sqsBackend(),
-        store,
-      }),
+    'startWorker()': () => startWorker(app, { backend: sqsBackend(), store }),
+    'startWorker() of several': () =>
+      startWorker(app, { backend: { default: sqsBackend() }, store: { default: store } }),
     'lambda()': () => lambda(app, { backend: sqsBackend(), store, log: false }),
     'lambda() beside others': () =>
       lambda(app, { backend: sqsBackend(), store, on: 'default', backends: { other: null }, log: false }),
     'startLocal()': () => startLocal(app, { backend: sqsBackend(), store }),
   };
-  it.each(Object.entries(starts))('is refused at once by %s', async (name, start) => {
-    const refused = await refusalText(start);
-    if (name === 'startWorker()') expect(refused).toMatch(/^CONFIG: Job "work" has a transaction/);
-    else expect(refused).toBe(text('sqs'));
+  it.each(Object.entries(starts))('is refused at once by %s', async (_, start) => {
+    expect(await refusalText(start)).toBe(text('sqs'));
+  });
+
+  it('is refused by a worker whose leases end before its jobs', async () => {
+    const jobs = ['pay', 'ship'].map((name) => job({ name, timeoutMs: 60_000 }));
+    const start = () =>
+      startWorker(createApp({ jobs, signing: ring }), { backend: memory(), renew: false, leaseMs: 1_000 });
+    const line = (name: string) =>
+      `- Without renewal the lease must outlast every job: leaseMs is 1000, but job "${name}" may run 60000 ms. Raise leaseMs, lower its timeoutMs, or leave renewal on.`;
+    expect(await refusalText(start)).toBe(
+      `CONFIG: A worker of backend "memory" cannot run these jobs:\n${line('pay')}\n${line('ship')}`,
+    );
   });
 
   it.each([{}, { on: 'default', backends: { other: null } }])(
