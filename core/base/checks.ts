@@ -27,6 +27,8 @@ export function checkInteger(what: string, value: unknown, least: number): void 
 /** The options of a call: an integer of at least so much, a `typeof`, or `''` = other checks look at it. */
 export type OptionKinds<Options> = Readonly<Record<keyof Options, number | 'function' | 'boolean' | ''>>;
 
+const aType = (type: string): string => `${type.startsWith('o') ? 'an' : 'a'} ${type}`;
+
 /** Throws for an option that there is not, too: in plain JavaScript a typing error would go unnoticed. */
 export function checkOptions<Options>(whose: string, given: Options, kinds: OptionKinds<Options>): void {
   for (const name in given) {
@@ -39,6 +41,6 @@ export function checkOptions<Options>(whose: string, given: Options, kinds: Opti
       if (value !== undefined) checkInteger(what, value, kind);
       // Of the value only its type: a text may be a URL with a secret.
     } else if (kind && value != null && typeof value !== kind)
-      throw config(`Expected ${what} to be a ${kind}, got a ${typeof value}.`);
+      throw config(`Expected ${what} to be ${aType(kind)}, got ${aType(typeof value)}.`);
   }
 }

@@ -135,6 +135,6 @@ function refusedInfo({ name, nextAt }: StoredSchedule, error: Error, now: number
   const timing = { timing: 'refused', cron: null, everyMs: null, timezone: 'UTC' };
   const jobs = { job: '', payload: null, overlap: 'allow', missed: 'one', context: null } as const;
   const times = { createdAt: now, changedAt: now, nextAt, pausedAt: null };
-  const failure = { at: now, since: nextAt ?? now, code: error.code, message: error.message };
+  const failure = { at: now, since: Math.min(nextAt ?? now, now), code: error.code, message: error.message };
   return { name, ...timing, ...jobs, ...times, failure };
 }

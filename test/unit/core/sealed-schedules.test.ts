@@ -52,6 +52,7 @@ describe('a stored schedule', () => {
     await t.upsert();
     await t.rewrite(what.startsWith('that') ? () => other : change);
     const there = await t.store.get('a');
+    expect((await t.schedules.get('a'))!.failure!.since).toBe(t.clock.now());
     t.clock.advance(minuteMs);
     expect(await t.tick()).toHaveLength(1); // that is b
     expect(t.eventsOf('schedule.failed')).toMatchObject([{ schedule: 'a', error: { code: 'SIGNATURE' } }]);
