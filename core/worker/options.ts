@@ -7,7 +7,7 @@ import type { Outcome } from '../contract/outcome.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
 import { refuse } from '../enqueue/abilities.ts';
-import type { Backends } from '../routing/backends.ts';
+import { type Backends, isBackend } from '../routing/backends.ts';
 import type { RoutingOptions } from '../routing/client.ts';
 
 export interface WorkerOptions {
@@ -49,6 +49,9 @@ export interface EachWorkerOptions extends Omit<WorkerOptions, 'backend' | 'stor
   /** The only one that jobs are taken from. @default all that this process uses */
   readonly on?: string;
 }
+
+export const isAlone = (options: WorkerOptions | EachWorkerOptions): options is WorkerOptions =>
+  isBackend(options.backend);
 
 export interface WorkerSettings
   extends Required<Omit<WorkerOptions, 'store' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs' | 'testing'>> {

@@ -20,7 +20,6 @@ import { connectOne } from '../enqueue/connect.ts';
 import { attempt } from '../flow.ts';
 import { forEach } from '../kit/parallel.ts';
 import { collectorOf } from '../metrics/collector.ts';
-import { isBackend } from '../routing/backends.ts';
 import { refuseInsideIsolate } from '../sandbox/inside.ts';
 import { endIsolates } from '../sandbox/run-isolated.ts';
 import { groupAcks } from './ack-groups.ts';
@@ -28,6 +27,7 @@ import { mayEndProcess, runningAlone } from './alone.ts';
 import { startMaintenance } from './maintenance.ts';
 import {
   type EachWorkerOptions,
+  isAlone,
   settingsOf,
   type WorkerOptions,
   type WorkerSettings,
@@ -70,9 +70,6 @@ export function startWorker(app: App, options: WorkerOptions | EachWorkerOptions
   const client = connectOne(app, backend, store ? { store } : {});
   return startOne(app, settingsOf(app, options), client);
 }
-
-const isAlone = (options: WorkerOptions | EachWorkerOptions): options is WorkerOptions =>
-  isBackend(options.backend);
 
 function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
   const { backend, concurrency, queues } = settings;
