@@ -47,12 +47,15 @@ export async function inBulk(
   const pace = paceOf(perSecond, { clock: client.app.clock, signal });
   let done = 0;
   let fitting = 0;
+  let left = 0;
+  /** A broker that lists copies takes all of an id at once. */
+  const taken = new Set<string>();
   let total = dryRun ? null : await totalOf(adminOf(client), selection, limit);
   const progress = (): BulkProgress => ({ done, total, ...(watch?.counts() ?? { ran: 0, failedAgain: 0 }) });
   const report = () => onProgress?.(progress());
   const result = (ended: BulkResult['ended']): BulkResult => {
     if (dryRun) total = fitting;
-    return { ...progress(), missing, refused, ended };
+    return { ...progress(), missing, refused, left, ended };
   };
 
   for await (const page of pagesOf(client, selection, missing)) {
@@ -74,16 +77,22 @@ export async function inBulk(
         if (dryRun || checked.fit.length === 0) continue;
         await pace.next(checked.fit.length);
         if (signal?.aborted) return result('stopped');
-        await watch?.mark(checked.fit.map(({ id }) => id));
-        done += await act(checked.fit);
+        await watch?.mark(checked.fit.map(idOf));
+        const asked = new Set(checked.fit.map(idOf).filter((id) => !taken.has(id)));
+        const found = await act(checked.fit);
+        if (inPasses !== null) for (const id of asked) taken.add(id);
+        left += Math.max(0, asked.size - found);
+        done += found;
         tell(done);
         report();
         if (await watch?.isFailing(report)) return result('failing');
       }
     }
   }
-  return result('all');
+  return result(left > 0 ? 'partly' : 'all');
 }
+
+const idOf = ({ id }: DeadLetterItem): string => id;
 
 /** How many there are to do, as far as counts tell. */
 export async function totalOf(

@@ -68,11 +68,12 @@ async function settle(
   return audited(host, action, selectionText(selection, { ...options }), async (tell) => {
     tell(0);
     const result = await inBulk(host.client, selection, options, work, tell);
-    const { done, missing, refused, ended } = result;
+    const { done, missing, refused, left, ended } = result;
     const parts = [
-      ended === 'all' ? '' : `ended: ${ended}`,
+      ended === 'all' || ended === 'partly' ? '' : `ended: ${ended}`,
       missing.length > 0 ? `${missing.length} missing` : '',
       refused.length > 0 ? `${refused.length} refused` : '',
+      left > 0 ? `${left} not found` : '',
     ];
     tell(done, parts.filter((part) => part !== '').join(', ') || undefined);
     return result;

@@ -157,8 +157,13 @@ export interface BulkResult extends BulkProgress {
   readonly missing: readonly string[];
   /** Letters that stay as they are, and why; the first 1,000. */
   readonly refused: readonly { readonly id: string; readonly why: string }[];
-  /** Why it ended: `failing` = `stopAbovePercent`, `stopped` = the signal. */
-  readonly ended: 'all' | 'limit' | 'stopped' | 'failing';
+  /**
+   * How many were chosen and not found when it was their turn: somebody else was faster, or the queue of a cloud does not show them
+   * just now. Those that are still dead letters can be chosen again.
+   */
+  readonly left: number;
+  /** Why it ended: `partly` = all had their turn, and some are `left`; `failing` = `stopAbovePercent`, `stopped` = the signal. */
+  readonly ended: 'all' | 'partly' | 'limit' | 'stopped' | 'failing';
 }
 
 export interface EditOptions {

@@ -81,7 +81,7 @@ export const discardDead = defineCommand({
     'longshore dead discard --reason rejected --older-than 30d --dry-run',
   ],
   exits: {
-    1: 'failed, not confirmed, or some of the ids are no dead letters',
+    1: 'failed, not confirmed, or some letters were not there',
     2: 'the command line is wrong or --yes is missing, and nothing was done',
     3: 'there was no such dead letter',
   },
@@ -142,7 +142,7 @@ async function settle(
       return act(selection, { dryRun, signal, onProgress, ...given({ limit }) });
     }),
   );
-  const { done, missing, refused, ended, ran, failedAgain } = result;
+  const { done, missing, refused, left, ended, ran, failedAgain } = result;
   const found = dryRun ? (result.total ?? 0) : done;
   const exit = exitOf(result, found, selection);
   const isNone = isByFilter(flags) && found === 0 && refused.length === 0 && ended === 'all';
@@ -151,6 +151,7 @@ async function settle(
       [verb]: done,
       missing,
       refused,
+      left,
       ended,
       ...(dryRun && { dryRun, would: found }),
       ...(ran > 0 && { ran, failedAgain }),
@@ -164,7 +165,7 @@ async function settle(
 const mostNamed = 20;
 
 function textOf(result: BulkResult, verb: string, dryRun: boolean, found: number): string {
-  const { missing, refused, ended, ran, failedAgain } = result;
+  const { missing, refused, left, ended, ran, failedAgain } = result;
   const named = [
     ...missing.map((one) => `${one}  is no dead letter here`),
     ...refused.map(({ id, why }) => `${id}  ${why}`),
@@ -172,6 +173,7 @@ function textOf(result: BulkResult, verb: string, dryRun: boolean, found: number
   const more = named.length > mostNamed ? [`and ${number(named.length - mostNamed)} more`] : [];
   const end = {
     all: '',
+    partly: ` ${count(left, 'other')} could not be found: somebody else was faster, or the queue does not show them just now.`,
     limit: ' There are more of them.',
     stopped: ' Ended before all were.',
     failing: ` Stopped: ${number(failedAgain)} of ${number(ran)} that ran again failed again.`,
@@ -186,6 +188,6 @@ function exitOf({ ended, refused }: BulkResult, found: number, selection: DeadLe
   if (ended === 'stopped' || ended === 'failing') return 1;
   if ('ids' in selection && refused.length === 0)
     return ended === 'limit' ? 0 : (exitFor(found, selection.ids.length) as 0 | 1 | 3);
-  if (refused.length > 0) return 1;
+  if (refused.length > 0 || ended === 'partly') return 1;
   return found === 0 ? 3 : 0;
 }

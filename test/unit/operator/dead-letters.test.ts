@@ -60,6 +60,44 @@ describe('dead letters of an operator', () => {
     expect(await client.status(id)).toMatchObject({ status: 'pending' });
   });
 
+  it.each([{ inPages: true }, { inPages: false }])(
+    'that somebody else takes at that moment are told as left, with %j',
+    async ({ inPages }) => {
+      const { operator, die, client } = operatorBench();
+      for (let n = 0; n < 4; n++) await die(mail, { to: `u${n}`, error: 'down' });
+      const { deadLetters } = client.backend.admin!;
+      const { retry, discard } = deadLetters;
+      const other = {
+        retry: async (ids: readonly string[]) => {
+          await discard(ids.slice(0, 1));
+          return retry(ids);
+        },
+      };
+      Object.assign(deadLetters, other, inPages ? {} : { page: undefined });
+      const result = await operator.deadLetters.retry({ filter: {} });
+      expect(result).toMatchObject({ done: 3, left: 1, missing: [], refused: [], ended: 'partly' });
+      const [entry] = (await operator.audit()).entries;
+      expect(entry).toMatchObject({ count: 3, note: '1 not found' });
+      Object.assign(deadLetters, { retry });
+      expect(await operator.deadLetters.retry({ filter: {} })).toMatchObject({ left: 0, ended: 'all' });
+    },
+  );
+
+  it('of which a broker lists copies are not told as left', async () => {
+    const { operator, die, client } = operatorBench();
+    const id = await die(mail, { to: 'a', error: 'down' });
+    const { deadLetters } = client.backend.admin!;
+    const { list } = deadLetters;
+    const listTwice: typeof list = async (filter) => {
+      const found = await list(filter);
+      return [...found, ...found];
+    };
+    Object.assign(deadLetters, { page: undefined, get: undefined, list: listTwice });
+    const result = await operator.deadLetters.retry({ filter: {} }, { perSecond: 1_000 });
+    expect(result).toMatchObject({ done: 1, left: 0, ended: 'all' });
+    expect(await client.status(id)).toMatchObject({ status: 'pending' });
+  });
+
   it('are counted by a dry run, which changes nothing', async () => {
     const { operator, die } = operatorBench();
     for (let n = 0; n < 4; n++) await die(mail, { to: `u${n}`, error: 'down' });
