@@ -42,13 +42,13 @@ export function deliveryLaws(law: Law): void {
   law('every claim has a fresh token', async (t) => {
     for (let i = 0; i < 5; i++) await t.put();
     const tokens: string[] = [];
-    for (let round = 0; round < 4; round++) {
-      const leases = await t.takeAll();
-      assert.equal(leases.length, 5);
+    for (let round = 0; tokens.length < 20; round++) {
+      const leases = await t.takeAll(); // fewer than there are is normal
+      assert.ok(leases.length > 0, 'expected messages to be given out, got none');
       tokens.push(...leases.map((lease) => lease.token));
       for (const lease of leases) await t.backend.nack(lease, { delayMs: 0, countAttempt: round % 2 === 0 });
     }
-    assert.equal(new Set(tokens).size, 20);
+    assert.equal(new Set(tokens).size, tokens.length);
   });
 
   law(
