@@ -26,7 +26,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
     'test/services/redis/meetings.test.ts',
     'test/services/{batches,beanstalkd,chains,move,prometheus,python,redis,unique,waiting}/*.test.ts',
     'test/services/{alerts,capabilities,operator,schedules,waiting-jobs,workers}.test.ts',
-    'test/services/postgres/{administered,diagnose,disk-full,failover,pgbouncer,processes,resilience}.test.ts',
+    'test/services/postgres/{administered,diagnose,disk-full,failover,meetings,pgbouncer,processes,resilience}.test.ts',
     'test/services/sqlite/file-systems.test.ts',
     'test/services/{aws,azure}/simulate.test.ts',
     'test/services/azure/cuts.test.ts',
@@ -42,20 +42,14 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
 /** In `npm test` they are few, so all of them belong to the rest too. */
 const sequences = 'test/laws/{sequences-*,crash-points}.test.ts';
 
-/**
- * Only where `LONGSHORE_MEETINGS` asks for it: now and then a fetch is still under way when the virtual time of its meeting is over.
- */
-const onDemand = process.env.LONGSHORE_MEETINGS ? ['test/laws/meetings-postgres.ts'] : [];
-
 export function projects(extent: Extent): TestProjectInlineConfiguration[] {
   return (Object.keys(tests) as (keyof typeof tests)[]).map((name) => {
     const rest = name === 'laws' ? [...later.laws, sequences] : later[name];
-    const whole = [tests[name], ...(name === 'laws' ? onDemand : [])];
     return {
       extends: true,
       test: {
         name,
-        include: extent === 'rest' ? [...rest] : whole,
+        include: extent === 'rest' ? [...rest] : [tests[name]],
         exclude: extent === 'quick' ? [...later[name]] : [],
         isolate: name !== 'unit',
       },

@@ -10,3 +10,9 @@ export function meetingSample(share: number, least: 0 | 1 = 1): MeetingOptions {
   if (asked === 'all') return {};
   return { sample: { share, least, seed: asked ? Number(asked) : 1 } };
 }
+
+/** A few meetings for a backend with a server. */
+export function fewMeetings(): MeetingOptions {
+  const { sample } = meetingSample(0.01, 0);
+  return sample ? { sample: { ...sample, mostMs: 600_000 } } : {};
+}

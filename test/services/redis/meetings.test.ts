@@ -1,7 +1,7 @@
 import { createClient } from '@redis/client';
 import { afterAll, describe, it } from 'vitest';
 import { redis } from '../../../local/backends/redis/index.ts';
-import { meetingSample } from '../../laws/meeting-sample.ts';
+import { fewMeetings } from '../../laws/meeting-sample.ts';
 import { describeMeetings } from '../../testing/meetings/index.ts';
 import { freshRedis } from './database.ts';
 
@@ -27,5 +27,5 @@ describeMeetings(
     },
   },
   { describe, it: (name, body) => it(name, body, 300_000) },
-  meetingSample(0.01, 0),
+  fewMeetings(),
 );

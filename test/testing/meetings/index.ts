@@ -22,7 +22,13 @@ export interface MeetingOptions {
    * Takes about this share of the moments of a cell, the same ones for the same seed, and at least one of each cell unless `least` is
    * 0. @default all
    */
-  readonly sample?: { readonly share: number; readonly seed: number; readonly least?: 0 | 1 };
+  readonly sample?: {
+    readonly share: number;
+    readonly seed: number;
+    readonly least?: 0 | 1;
+    /** None that upsets the world for longer: on a server a minute of virtual time takes some of ours. */
+    readonly mostMs?: number;
+  };
   /** Cells that fail on this backend alone, and why. */
   readonly known?: Cells;
 }
@@ -63,8 +69,10 @@ export function describeMeetings(
 /** By their names, so that a meeting that is added changes nothing for the others. */
 function chosen(cell: string, meetings: readonly Meeting[], { sample }: MeetingOptions): readonly Meeting[] {
   if (!sample) return meetings;
-  const { share, seed, least = 1 } = sample;
-  const lots = meetings.map((meeting) => ({ meeting, lot: lotOf(`${cell} ${meeting.when}`, seed) }));
+  const { share, seed, least = 1, mostMs = Infinity } = sample;
+  const lots = meetings
+    .filter(({ takesMs = 0 }) => takesMs <= mostMs)
+    .map((meeting) => ({ meeting, lot: lotOf(`${cell} ${meeting.when}`, seed) }));
   const first = Math.min(...lots.map(({ lot }) => lot));
   return lots
     .filter(({ lot }) => lot < share || (least === 1 && lot === first))

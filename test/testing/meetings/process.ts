@@ -90,11 +90,8 @@ export const workMs = 1_000;
 const tickMs = 5_000;
 export const queue = 'work';
 
-const lookMs = 30;
-
-/** The beginning of a call. */
-const atFirst = (answering: Promise<unknown>): Promise<unknown> =>
-  Promise.race([answering, new Promise((resolve) => setTimeout(resolve, lookMs))]);
+/** Echoes in which a fetch has looked, before it waits. */
+const echoesOfLook = 8;
 
 /** The same series for the same name. */
 function chance(name: string): () => number {
@@ -136,8 +133,10 @@ export function createProcess(options: ProcessOptions) {
     try {
       const answering = make();
       // A fetch may wait for a job as long as it wants, but it looks at once.
-      if (timeline.hasServers)
-        void timeline.during(call.endsWith('fetch') ? atFirst(answering) : answering).catch(() => {});
+      if (timeline.hasServers) {
+        const echoes = call.endsWith('fetch') ? echoesOfLook : undefined;
+        void timeline.during(answering, echoes).catch(() => {});
+      }
       const answer = await answering;
       if (twice.has(call)) await make();
       return answer;

@@ -12,8 +12,8 @@ export type Timeline = ReturnType<typeof createTimeline>;
 /** Calls of `setImmediate` without anything new, after which everybody waits for time or for somebody else. */
 const quietTurns = 3;
 
-/** A call to a server that has not answered for so long waits for time to pass, too. */
-const hangsMs = 250;
+/** A call that a server has not answered after so many others waits for time to pass, too, as for a lock. */
+const mostEchoes = 250;
 /** With servers there are fewer steps of time: each takes some of ours. */
 const grainMs = 500;
 
@@ -30,7 +30,8 @@ export function createTimeline(latencyMs = 0, echo: () => Promise<unknown> = asy
   /** How far the clock of the host was put forward. */
   let stepMs = 0;
   let activity = 0;
-  let busy = 0;
+  /** Calls under way, and how many echoes they may outlast. */
+  const calls = new Set<{ echoes: number }>();
 
   function next(): number | null {
     let at: number | null = null;
@@ -56,18 +57,18 @@ export function createTimeline(latencyMs = 0, echo: () => Promise<unknown> = asy
     for (let quiet = 0; quiet < quietTurns; ) {
       const before = activity;
       await new Promise((resolve) => setImmediate(resolve));
-      const isBusy = busy > 0 && latencyMs === 0;
+      const isBusy = calls.size > 0 && latencyMs === 0;
       quiet = !isBusy && activity === before ? quiet + 1 : 0;
     }
   }
 
   async function settleWithServers(): Promise<void> {
-    let since = performance.now();
     for (;;) {
       const before = activity;
       await Promise.all([new Promise((resolve) => setTimeout(resolve, latencyMs)), echo()]);
-      if (activity !== before) since = performance.now();
-      else if (busy === 0 || performance.now() - since > hangsMs) return;
+      let isBusy = false;
+      for (const call of calls) if (call.echoes-- > 0) isBusy = true;
+      if (!isBusy && activity === before) return;
     }
   }
 
@@ -92,13 +93,16 @@ export function createTimeline(latencyMs = 0, echo: () => Promise<unknown> = asy
     stir(): void {
       activity++;
     },
-    /** What takes time of ours, such as a call to a server: time stands still until it is done. */
-    async during<T>(work: Promise<T>): Promise<T> {
-      busy++;
+    /**
+     * What takes time of ours, such as a call to a server: time stands still until it is done, or has outlasted so many echoes.
+     */
+    async during<T>(work: Promise<T>, echoes = mostEchoes): Promise<T> {
+      const call = { echoes };
+      calls.add(call);
       try {
         return await work;
       } finally {
-        busy--;
+        calls.delete(call);
         activity++;
       }
     },

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, describe, it } from 'vitest';
-import { postgres } from '../../local/backends/postgres/index.ts';
-import { createSchemas } from '../services/postgres/schemas.ts';
-import { describeMeetings } from '../testing/meetings/index.ts';
-import { meetingSample } from './meeting-sample.ts';
+import { postgres } from '../../../local/backends/postgres/index.ts';
+import { fewMeetings } from '../../laws/meeting-sample.ts';
+import { describeMeetings } from '../../testing/meetings/index.ts';
+import { createSchemas } from './schemas.ts';
 
 const schemas = await createSchemas();
 const side = new pg.Pool({ connectionString: schemas.url, max: 1 });
@@ -36,6 +36,13 @@ function watch(client: pg.PoolClient, during: (answer: Promise<unknown>) => unkn
 function poolOf(url: string, during: (answer: Promise<unknown>) => unknown) {
   const clients = new Set<pg.PoolClient>();
   const pool = new pg.Pool({ connectionString: url, max: 8 });
+  const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
+  const watchedConnect = (): Promise<pg.PoolClient> => {
+    const connecting = connect();
+    during(connecting);
+    return connecting;
+  };
+  Object.assign(pool, { connect: watchedConnect });
   pool.on('connect', (client) => {
     clients.add(client);
     watch(client, during);
@@ -43,7 +50,9 @@ function poolOf(url: string, during: (answer: Promise<unknown>) => unknown) {
     client.on('end', () => clients.delete(client));
   });
   pool.on('error', () => {});
+  /** After it nobody comes back: a worker that did would lease jobs of the world that has the schema next. */
   const cut = async () => {
+    void pool.end();
     const ended = [...clients].map((client) => new Promise((resolve) => client.once('end', resolve)));
     for (const client of clients) {
       const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
@@ -67,11 +76,12 @@ describeMeetings(
         openings,
         async close() {
           for (const { cut } of pools) await cut();
+          for (const opening of openings) await opening.close();
           schemas.release(schema);
         },
       };
     },
   },
   { describe, it: (name, body) => it(name, body, 300_000) },
-  meetingSample(0.01, 0),
+  fewMeetings(),
 );
