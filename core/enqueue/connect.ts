@@ -8,6 +8,7 @@ import { tellWarning } from '../base/events.ts';
 import { lazyVerbs } from '../base/lazy-verbs.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
+import { believed } from '../kit/records/believed.ts';
 import { checkNamed } from '../routing/backends.ts';
 import { abilitiesOf, checkAbilities } from './abilities.ts';
 import type { Client, ConnectOptions } from './client.ts';
@@ -53,7 +54,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     batches: lazyVerbs(batchVerbs, async () => (await import('../batches/manage.ts')).batchesOf(parts)),
     chain: (...chain) => import('../chains/send.ts').then((it) => it.sendChain(parts, ...chain) as never),
     chains: lazyVerbs(chainVerbs, async () => (await import('../chains/manage.ts')).chainsOf(client)),
-    status: (id) => stores.records.get(id),
+    status: async (id) => believed(app, await stores.records.get(id)),
     result(...asked) {
       const at = app.clock.now();
       return import('./result.ts').then((it) => it.resultOf(parts, at, ...asked));

@@ -5,6 +5,7 @@ import { endOf } from '../../batches/roles.ts';
 import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../contract/store.ts';
 import type { Client } from '../../enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
+import { believed } from '../../kit/records/believed.ts';
 import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
 import { onlyAWorker, whyWaits } from '../../limits/explain.ts';
@@ -36,7 +37,8 @@ const filter = {
 export const listJobs: Run = async ({ client }, { url }) => {
   const asked = queryOf(url, filter);
   if (client.stores.records.keepsNothing) return noRecords(client);
-  const { records, next } = await pageOf(client, { max: 50, ...asked });
+  const { records: found, next } = await pageOf(client, { max: 50, ...asked });
+  const records = found.map((record) => believed(client.app, record));
   const sleepers = await sleepersOf(client.stores, records, client.app.clock.now());
   return {
     jobs: records.map((record) => ({ ...itemOf(record), sleeps: sleepers.get(record.id) ?? null })),
@@ -59,7 +61,7 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
   const asked = queryOf(url, wholeQuery);
   const { stores } = client;
   if (stores.records.keepsNothing) return noRecords(client);
-  const record = await stores.records.get(id);
+  const record = believed(client.app, await stores.records.get(id));
   if (!record) throw missing('job', id);
   const [payload, runningOn, dead, waits, stopped, steps, batch] = await Promise.all([
     payloadOf(client, id, asked),

@@ -2,6 +2,7 @@ import { errorText } from '../../../core/base/failure.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { CancelResult, JobRecord, RecordFilter } from '../../../core/contract/store.ts';
+import { believed } from '../../../core/kit/records/believed.ts';
 import { sleepersOf } from '../../../core/steps/show.ts';
 import { watchEveryMs, watchFlags } from '../config/flags.ts';
 import { id } from '../config/values.ts';
@@ -45,11 +46,12 @@ const list = defineCommand({
   async run(input) {
     const { flags, session, io } = input;
     const everyMs = watchEveryMs(flags);
-    const { stores } = await session.client();
+    const { app, stores } = await session.client();
     const look = async (ui: Ui): Promise<Result> => {
       const now = io.clock.now();
       const filter = filterOf(flags, now);
-      const { found, next } = await firstJobs(stores.records, filter, flags.max, flags.after);
+      const { found: records, next } = await firstJobs(stores.records, filter, flags.max, flags.after);
+      const found = records.map((record) => believed(app, record));
       const sleepers = await sleepersOf(stores, found, now);
       const columns = columnsAt(now, shortIds(found.map(({ id }) => id)));
       const total = next === null ? '' : await totalText(filter, session);

@@ -2,6 +2,7 @@ import { type BatchRole, batchRoleOf } from '../../../core/batches/show.ts';
 import { chainText } from '../../../core/chains/ids.ts';
 import type { Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
+import { believed } from '../../../core/kit/records/believed.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { whyWaits } from '../../../core/limits/explain.ts';
 import { stepsOf } from '../../../core/steps/show.ts';
@@ -32,7 +33,7 @@ export const showJob = defineCommand({
     const wanted = await wholeId(session, args[0] ?? '');
     const client = await session.client();
     const { records, workers: registry } = client.stores;
-    const job = await records.get(wanted);
+    const job = believed(client.app, await records.get(wanted));
     if (!job)
       throw notFound(`There is no job ${wanted} here, or it is no longer kept. See \`longshore jobs list\`.`);
     const now = io.clock.now();

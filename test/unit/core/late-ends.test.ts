@@ -132,8 +132,13 @@ describe('an end that could not be recorded', () => {
           : ['The record store was not told how a job ended, and will not be: the worker has stopped.']),
       ]);
       const { tries } = t.gate;
-      await pass(t, 120_000);
+      t.clock.advance(2 * 3_600_000);
+      await settle();
       expect(t.gate.tries).toBe(tries);
+      const status = isBack
+        ? { status: 'completed' }
+        : { status: 'failed', error: expect.stringContaining('How it ended is not known') };
+      expect(await t.record()).toMatchObject(status);
     }
   });
 
