@@ -107,6 +107,7 @@ export const deliveredTwice: Happening = {
       when: 'when it is sent',
       before(world) {
         world.sender.twice.add('enqueue');
+        if (world.takesTwice) world.resent++;
       },
     },
   ],

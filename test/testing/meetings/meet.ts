@@ -39,6 +39,8 @@ async function story(world: World, meeting: Meeting, usualMs: number): Promise<s
   await meeting.before?.(world);
   await world.send(world.sender, '1');
   await meeting.waiting?.(world);
+  // A server hears of a step of the clock before workers ask it for jobs.
+  if (timeline.hasServers) await timeline.settle();
   world.startWorkers();
   const startedAt = timeline.elapsed();
   feature.meanwhile?.(world.people, '1');

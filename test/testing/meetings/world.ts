@@ -23,6 +23,8 @@ export interface MeetingHarness {
   echo?(): Promise<unknown>;
   /** The queue may lack what a feature or an event needs. It says so with CONFIG, and that is the end of the meeting. */
   readonly mayRefuse?: true;
+  /** It cannot tell that a message comes a second time. */
+  readonly takesTwice?: true;
   /** A job that waits asks again, this long later at most, because nobody can wake it. @default 0 */
   readonly asksAgainMs?: number;
 }
@@ -52,7 +54,9 @@ export interface World extends Seen {
   readonly times: Map<string, number>;
   /** Records of what has ended were removed. */
   purged: boolean;
-  /** Sends that were refused, and made again. */
+  /** The queue cannot tell that a message comes a second time. */
+  readonly takesTwice: boolean;
+  /** Sends that were refused, and made again, or came twice. */
   resent: number;
   /** While it answers `true`, calls like this one are refused. */
   isAway: (call: string, by: string) => boolean;
@@ -99,6 +103,7 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
       changed: new Map(),
       times: new Map(),
     },
+    takesTwice: harness.takesTwice ?? false,
     ...{ purged: false, resent: 0, address: null, isIsolated: false },
     sender: undefined as never,
     people: undefined as never,
