@@ -33,7 +33,7 @@ export const move: Happening = {
           ...{ onWaiting() {}, onMoved() {} },
         });
         const refused = await world.soon(
-          moved.then(
+          world.timeline.during(moved).then(
             (it) => it.refused,
             (error: Error) => error,
           ),
