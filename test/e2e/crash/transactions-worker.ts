@@ -22,13 +22,14 @@ function die(text: string): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Counts the statements from each BEGIN on; not those of the pool itself, which come with a callback. */
+/** Counts the statements of each transaction; not those of the pool itself, which come with a callback. */
 function watched(send: Query): Query {
   let place = -1;
   return async (query, ...rest) => {
     if (typeof rest.at(-1) === 'function') return send(query, ...rest);
     const text = typeof query === 'string' ? query : query.text;
-    place = text === 'BEGIN' ? 0 : place + 1;
+    if (text === 'BEGIN') place = 0;
+    else if (place >= 0) place++;
     const mine = committed && place === dieAt;
     if (mine && when === 'before it is sent') die(text);
     const answer = send(query, ...rest);
@@ -36,6 +37,7 @@ function watched(send: Query): Query {
     const result = await answer;
     if (text.startsWith('COMMIT; ')) committed = true; // that of a job, not of a look at what is paused
     if (mine && when === 'after it is answered') die(text);
+    if (/^(COMMIT|ROLLBACK)/.test(text)) place = -1; // a worker looks at limits in between
     return result;
   };
 }

@@ -17,7 +17,7 @@ const statements = [
   /^INSERT INTO effects/,
   /^\s*SELECT "longshore"\.enqueue\(/,
   /^INSERT INTO effects/,
-  /^SELECT "longshore"\.settle\(/,
+  /^SELECT .*"longshore"\.settle\(/,
   /^COMMIT; SELECT pg_advisory_unlock_all\(\)$/,
 ];
 
