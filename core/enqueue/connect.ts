@@ -8,7 +8,6 @@ import { tellWarning } from '../base/events.ts';
 import { lazyVerbs } from '../base/lazy-verbs.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
-import { believed } from '../kit/records/believed.ts';
 import { checkNamed } from '../routing/backends.ts';
 import { abilitiesOf, checkAbilities } from './abilities.ts';
 import type { Client, ConnectOptions } from './client.ts';
@@ -54,7 +53,11 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     batches: lazyVerbs(batchVerbs, async () => (await import('../batches/manage.ts')).batchesOf(parts)),
     chain: (...chain) => import('../chains/send.ts').then((it) => it.sendChain(parts, ...chain) as never),
     chains: lazyVerbs(chainVerbs, async () => (await import('../chains/manage.ts')).chainsOf(client)),
-    status: async (id) => believed(app, await stores.records.get(id)),
+    async status(id) {
+      const record = await stores.records.get(id);
+      if (record?.startedAt == null) return record;
+      return (await import('../kit/records/believed.ts')).believed(app, record);
+    },
     result(...asked) {
       const at = app.clock.now();
       return import('./result.ts').then((it) => it.resultOf(parts, at, ...asked));

@@ -29,9 +29,9 @@ describe('the bundle of a worker', () => {
     expect(bundled.startBytes).toBeLessThanOrEqual(36 * 1024);
   });
 
-  it('has loaded at most 72 KB when the first event has come, and 88 with the first job', () => {
+  it('has loaded at most 73 KB when the first event has come, and 88 with the first job', () => {
     const worker = 'functions/aws/lambda/worker.ts';
-    expect(bundled.bytesWith(worker)).toBeLessThanOrEqual(72 * 1024);
+    expect(bundled.bytesWith(worker)).toBeLessThanOrEqual(73 * 1024);
     const firstJob = [worker, 'aws/sqs/accept.ts', 'aws/dynamo/stores.ts'];
     expect(bundled.bytesWith(...firstJob)).toBeLessThanOrEqual(88 * 1024);
   });

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { alert, defineAlerts } from '../../../core/alerts/index.ts';
 import { createDashboard } from '../../../core/dashboard/index.ts';
 import { type Client, connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
-import { memory } from '../../../local/backends/memory/index.ts';
+import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { type Ask, asker, createBench, enter, expectSafe, expectWrongOption, send } from './kit.ts';
@@ -63,6 +63,24 @@ describe('jobs', () => {
     expect(second.body.jobs.map(({ id }: { id: string }) => id)).toEqual(['job-3', 'job-2']);
     expect((await get('/api/jobs?idPrefix=job-3')).body.jobs).toHaveLength(1);
     expect((await get('/api/jobs?createdBefore=1')).body).toEqual({ jobs: [], next: null });
+  });
+
+  it('of a store that was never told of an end are shown as failed, an hour after their timeout', async () => {
+    const t = await createPage(({ app, backend: { stores: _, ...backend } }) =>
+      connect(app, backend, { store: memoryStore(app) }),
+    );
+    const { id } = await t.client.enqueue(send, { to: 'a' });
+    const { writer } = t.client.stores.records;
+    const job = (await t.client.status(id))!;
+    await writer!.started(job, { owner: 'gone', attempt: 1, at: t.clock.now() });
+    const shown = async () => {
+      const { body } = await t.get('/api/jobs');
+      const one = await t.get(`/api/jobs/${id}`);
+      return [body.jobs[0].status, one.body.record.status, (await t.client.status(id))?.status];
+    };
+    expect(await shown()).toEqual(['processing', 'processing', 'processing']);
+    t.clock.advance(3_600_000 + t.client.app.jobs.get(send.name)!.timeoutMs);
+    expect(await shown()).toEqual(['failed', 'failed', 'failed']);
   });
 
   it('are shown with what they were given and gave back, but no secrets', async () => {
