@@ -30,7 +30,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
     'test/services/sqlite/file-systems.test.ts',
     'test/services/{aws,azure}/simulate.test.ts',
     'test/services/azure/cuts.test.ts',
-    'test/services/aws/{cli,permissions,recursion,runtime}.test.ts',
+    'test/services/aws/{cli,meetings,permissions,recursion,runtime}.test.ts',
   ],
   e2e: [
     'test/e2e/demo.test.ts',
