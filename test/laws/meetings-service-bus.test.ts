@@ -2,17 +2,8 @@ import { describe, it } from 'vitest';
 import { serviceBus } from '../../functions/azure/service-bus/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { startServiceBus } from '../../local/simulate/service-bus/server.ts';
-import { features } from '../testing/meetings/features.ts';
 import { describeMeetings } from '../testing/meetings/index.ts';
 import { fewMeetings } from './meeting-sample.ts';
-
-/** What a store beside a queue was not told of the end of a job it never learns: its record stays `processing`. */
-const known = Object.fromEntries(
-  Object.keys(features).map((feature) => [
-    `${feature} × a store that is away`,
-    'the record of a job whose end could not be written stays as it is',
-  ]),
-);
 
 /** A queue that copies what waits, and keeps nothing of its jobs: the store beside it does. */
 describeMeetings(
@@ -42,5 +33,5 @@ describeMeetings(
     },
   },
   { describe, it: (name, body) => it(name, body, 300_000) },
-  { ...fewMeetings(), known },
+  fewMeetings(),
 );
