@@ -17,6 +17,7 @@ const mayLeaveOut: Readonly<Record<string, RegExp>> = {
   'test/services/aws/bad-input.test.ts': /it\.runIf\(timeIsOurs\)/,
   'test/services/aws/deadline.test.ts': /it\.runIf\(timeIsOurs\)/,
   'test/services/aws/functions.test.ts': /it\.runIf\(timeIsOurs\)/,
+  'test/services/aws/meetings.test.ts': /describe\.runIf\(timeIsOurs\)/,
   'test/services/aws/recursion.test.ts': /describe\.runIf\(timeIsOurs\)/,
   'test/services/aws/scheduler.test.ts': /(it|describe)\.runIf\(timeIsOurs\)/,
   'test/services/aws/sqs-details.test.ts': /it\.runIf\(timeIsOurs\)/,
