@@ -4,7 +4,7 @@ import { type Logger, pino } from 'pino';
 import type { App } from '../core/app/app.ts';
 import { unsendable } from '../core/app/unsendable.ts';
 import { checkOptions, type OptionKinds } from '../core/base/checks.ts';
-import { type Clock, latestMs } from '../core/base/clock.ts';
+import { latestMs } from '../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { optional } from '../core/base/optional.ts';
 import type { Client } from '../core/enqueue/client.ts';
@@ -21,6 +21,7 @@ import {
 import type { Worker } from '../core/worker/state.ts';
 import { startWorker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
+import { watchParent } from './parent.ts';
 import type { LocalMetricsOptions } from './prometheus/serve.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
 import { checkSettings } from './settings.ts';
@@ -62,9 +63,6 @@ const behindOthersMs = 1_000;
 const longestCheckMs = 2_000;
 /** From the beginning of a stop, how long a tick that is under way has at least. */
 const leastTickMs = 1_000;
-const parentLookMs = 500;
-/** Read when the process begins: npm may end while it starts. */
-const parent = process.ppid;
 
 const kinds = {
   ...workerKinds,
@@ -289,18 +287,4 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
       await running;
     },
   };
-}
-
-/**
- * npm 11 ends at SIGTERM and hands nothing on: what it has started would go on with jobs when all believe that it has stopped. Returns how to
- * end the watch.
- */
-function watchParent(clock: Clock, gone: () => void): () => void {
-  if (process.env.npm_lifecycle_event === undefined) return () => {};
-  let cancel = () => {};
-  const look = () => {
-    cancel = clock.after(parentLookMs, () => (process.ppid === parent ? look() : gone()));
-  };
-  look();
-  return () => cancel();
 }

@@ -3,7 +3,9 @@
  * code of the app itself.
  */
 
+import { systemClock } from '../../core/base/clock.ts';
 import { changed } from '../cli/watch/changed.ts';
+import { watchParent } from '../parent.ts';
 import type { DashboardCalls, Serve, SupervisorCalls, WorkerCalls } from './calls.ts';
 import { type Child, startChild } from './child.ts';
 import { createDashboardChild } from './dashboard-child.ts';
@@ -100,6 +102,7 @@ export async function supervise(
   let worker = startFirst();
   const silence = keyboard?.onEnter(dashboard.link);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  const forgetParent = watchParent(systemClock, () => onSignal('SIGTERM'));
   for (;;) {
     await over(worker);
     if (ending.signal.aborted) break;
@@ -108,6 +111,7 @@ export async function supervise(
     if (!ending.signal.aborted) worker = startFirst();
   }
   silence?.();
+  forgetParent();
   await Promise.all([worker, faults.second(), dashboard.child()].map((child) => child?.end()));
   return (await worker.ended).code ?? 0;
 }

@@ -9,10 +9,15 @@ import { until } from '../../kit/until.ts';
 import { project, root } from '../cli/kit.ts';
 import { faultConfig, isAlive } from './kit.ts';
 
-async function started() {
-  const cwd = project({ 'longshore.config.ts': faultConfig });
-  const argv = [join(root, 'local/cli/main.ts'), 'dev', '--no-schedules', '--log', 'none'];
-  const dev = spawn(process.execPath, argv, { cwd, stdio: 'ignore' });
+const argv = [join(root, 'local/cli/main.ts'), 'dev', '--no-schedules', '--log', 'none'];
+
+async function started(command = process.execPath, args: readonly string[] = argv) {
+  const scripts = { dev: [process.execPath, ...argv].join(' ') };
+  const cwd = project({
+    'longshore.config.ts': faultConfig,
+    'package.json': JSON.stringify({ type: 'module', scripts }),
+  });
+  const dev = spawn(command, args, { cwd, stdio: 'ignore' });
   onTestFinished(() => void dev.kill('SIGKILL'));
   const path = join(cwd, 'events');
   const worker = await until(() => {
@@ -34,6 +39,12 @@ describe('`longshore dev`', () => {
   it('takes its worker with it when it is killed', async () => {
     const { dev, worker } = await started();
     dev.kill('SIGKILL');
+    await until(() => !isAlive(worker));
+  });
+
+  it('ends with its worker when npm, which has started it, ends without handing the signal on', async () => {
+    const { dev: npm, worker } = await started('npm', ['run', 'dev']);
+    npm.kill('SIGTERM');
     await until(() => !isAlive(worker));
   });
 });

@@ -194,7 +194,7 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
 
   it.each([
     ['pause mail', /SQS cannot pause.*event source mapping/],
-    ['clear mail --yes', /SQS cannot clear a queue.*Purge/],
+    ['clear mail --yes', /SQS cannot clear a queue.*purging/],
   ])('says what SQS cannot do at `%s`', async (command, says) => {
     const { code, data } = await line(command);
     expect({ code, error: data.error }).toMatchObject({ code: 1, error: { code: 'CONFIG' } });
