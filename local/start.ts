@@ -21,11 +21,10 @@ import {
 import type { Worker } from '../core/worker/state.ts';
 import { startWorker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
-import { watchParent } from './parent.ts';
 import type { LocalMetricsOptions } from './prometheus/serve.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
 import { checkSettings } from './settings.ts';
-import { within } from './waiting.ts';
+import { watchParent, within } from './waiting.ts';
 
 interface LocalParts {
   /** Whether this process enqueues what the app's schedules owe. Several may: a moment is enqueued once. @default true */

@@ -5,7 +5,7 @@
 
 import { systemClock } from '../../core/base/clock.ts';
 import { changed } from '../cli/watch/changed.ts';
-import { watchParent } from '../parent.ts';
+import { watchParent } from '../waiting.ts';
 import type { DashboardCalls, Serve, SupervisorCalls, WorkerCalls } from './calls.ts';
 import { type Child, startChild } from './child.ts';
 import { createDashboardChild } from './dashboard-child.ts';

@@ -1,4 +1,4 @@
-/** A queue beside its store: the write of an end fails once, and nobody who waits for that end waits for ever. */
+/** A queue beside its store: a process dies before the end of its job is written, and nobody who waits for that end waits for ever. */
 
 import { expect, it } from 'vitest';
 import { createApp } from '../../../core/app/app.ts';
@@ -30,11 +30,16 @@ function beside() {
   const { settled } = writer!;
   return {
     ...{ app, clock, client, work },
-    /** Runs what is ready. The ends of these attempts are not recorded. */
+    /** Runs what is ready, in a process that dies before it can record the end. */
     async runUnheard() {
+      const dying = { ...app, clock: { ...clock, after: () => () => {} } };
       Object.assign(writer!, { settled: () => Promise.reject(new Error('throttled')) });
       const [lease] = await backend.fetch({ queues: ['default'], max: 1, leaseMs: minuteMs, waitMs: 0 });
-      await attempt(app, { client, settler: backend }, createRun(lease!));
+      await attempt(
+        dying,
+        { client: connect(dying, backend, { store }), settler: backend },
+        createRun(lease!),
+      );
       Object.assign(writer!, { settled });
     },
   };
