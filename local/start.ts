@@ -9,6 +9,7 @@ import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { optional } from '../core/base/optional.ts';
 import type { Client } from '../core/enqueue/client.ts';
 import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
+import { isBackend } from '../core/routing/backends.ts';
 import { eachOf, keepsSchedules } from '../core/routing/belongs.ts';
 import { connect } from '../core/routing/connect.ts';
 import { tick } from '../core/scheduler/tick.ts';
@@ -65,13 +66,12 @@ const leastTickMs = 1_000;
 
 const kinds = {
   ...workerKinds,
-  on: '',
-  failover: '',
   schedules: 'boolean',
   logger: '',
   http: '',
   metrics: '',
-} satisfies OptionKinds<LocalOptions & EachLocalOptions>;
+} satisfies OptionKinds<LocalOptions>;
+const eachKinds = { ...kinds, on: '', failover: '' } satisfies OptionKinds<EachLocalOptions>;
 
 /** Throws `CONFIG` for a wrong option, `SCHEMA_VERSION` when the tables are not those of this version. */
 export async function startLocal(app: App, options: LocalOptions | EachLocalOptions): Promise<Local> {
@@ -80,7 +80,7 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
       `startLocal() expects { backend }, such as sqlite('jobs.db') or postgres(url), got ${shown(options?.backend)}.`,
     );
   }
-  checkOptions('startLocal()', options, kinds);
+  checkOptions<object>('startLocal()', options, isBackend(options.backend) ? kinds : eachKinds);
   const {
     logger = pino({ name: 'longshore' }),
     schedules = true,

@@ -61,9 +61,14 @@ export function definitionOf(app: Signing, { name, text }: Pick<ScheduleRow, 'na
   try {
     json = unseal(ring, subjectOf(name), text, app.clock.now());
   } catch (cause) {
+    const code = cause instanceof LongshoreError ? cause.code : 'SIGNATURE';
+    const why =
+      code === 'UNKNOWN_KEY'
+        ? 'It was signed with a key that the key ring lacks. Add the key, upsert the schedule again, or remove it.'
+        : 'None of your keys has signed it. Upsert it again, open acceptUnsignedUntil if an earlier release wrote it, or remove it.';
     throw new LongshoreError(
-      cause instanceof LongshoreError ? cause.code : 'SIGNATURE',
-      `The stored schedule "${name}" does not verify, so nothing is enqueued. ${toError(cause).message} If it is genuine, upsert it again; otherwise remove it.`,
+      code,
+      `The stored schedule "${name}" does not verify, so nothing is enqueued. ${why}`,
       { cause },
     );
   }
