@@ -46,6 +46,8 @@ export interface Feature {
   readonly isOrdered?: true;
   /** Its jobs leave no record when they end. */
   readonly forgets?: true;
+  /** A sender that finds another job in the place of its own takes its own back: where a queue cannot remove it, it ends as cancelled. */
+  readonly takesBack?: true;
   /** Its jobs expire a minute after they were sent. */
   readonly expires?: true;
   /** A call changes the job of the call before it. */

@@ -43,6 +43,7 @@ export const idempotencyKey: Feature = {
 function unique(when: Unique['while']): Feature {
   return {
     promises: 'no second job while the first one stands, and a next one when it stands no more',
+    takesBack: true,
     parts: (self) => ({ jobs: [workJob(self, { unique: { key: () => 'the one', while: when } })] }),
     send: async (self, round) => ({ jobs: await each(self, three(round)) }),
     check(seen) {

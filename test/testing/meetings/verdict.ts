@@ -89,7 +89,9 @@ function untrueRecords(world: World, meeting: Meeting, records: Records): string
     if (status === 'failed' && !world.mayDie.has(id) && !isPoison(sent, id))
       complaints.push(`${name} died: ${error}`);
     if (status === 'expired' && !isLate(world, meeting)) complaints.push(`${name} expired before its time`);
-    if (status === 'cancelled' && !world.gone.has(id) && !world.stopped.has(id))
+    const isTakenBack =
+      world.feature.takesBack === true && !sent.some((one) => one.id === id && !one.duplicate);
+    if (status === 'cancelled' && !world.gone.has(id) && !world.stopped.has(id) && !isTakenBack)
       complaints.push(`${name} was cancelled by nobody`);
   }
   for (const { id, label, duplicate } of sent) {
