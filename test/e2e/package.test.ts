@@ -223,7 +223,7 @@ describe('an installed package', () => {
     expect(urls.filter((url) => foreign.test(url))).toEqual([]);
   });
 
-  it('starts a bundled worker with no other package, and with at most 71 kB', async () => {
+  it('starts a bundled worker with no other package, and with at most 74 kB', async () => {
     const bundle = await build({
       stdin: {
         contents: `export { connect, createApp, defineJob, startWorker } from 'longshore';`,
@@ -251,7 +251,7 @@ describe('an installed package', () => {
     const bytes = [...atStart].reduce((sum, path) => sum + outputs[path]!.bytes, 0);
     process.stdout.write(`core, bundled and minified, at the start of a worker: ${bytes} bytes\n`);
     expect(bytes).toBeGreaterThan(10_000);
-    expect(bytes).toBeLessThanOrEqual(71_000);
+    expect(bytes).toBeLessThanOrEqual(74_000);
   });
 
   it.each(['esm', 'cjs'] as const)(

@@ -63,6 +63,14 @@ export async function openTransaction(
     released();
   }
 
+  /** The handler's own fault where it has idled for too long, whichever error says so; the server's otherwise. */
+  function failureOf(during: string, cause?: unknown): LongshoreError | null {
+    const idled = [loss, cause].find((one) => sqlState(one) === idledTooLong);
+    if (idled) return lost(idled);
+    const error = loss ?? cause;
+    return error === undefined ? null : postgresError(during, error);
+  }
+
   /** One statement of our own. An error closes the connection, which rolls the transaction back. */
   async function run<T>(during: string, statement: () => Promise<T>): Promise<T> {
     try {
@@ -70,7 +78,7 @@ export async function openTransaction(
     } catch (cause) {
       end(true);
       if (isRefusal(cause)) throw refused(toError(cause).message, cause);
-      throw sqlState(loss) === idledTooLong ? lost(loss) : postgresError(during, loss ?? cause);
+      throw failureOf(during, cause);
     }
   }
 
@@ -100,9 +108,10 @@ export async function openTransaction(
   async function commit(during: string, statements: () => Promise<boolean>): Promise<boolean> {
     await last; // also for a statement that the handler did not await
     if (over) throw ended();
-    if (loss) {
+    const gone = failureOf(during);
+    if (gone) {
       end(true);
-      throw lost(loss);
+      throw gone;
     }
     over = true; // before anything is sent: what a handler writes now could fail, and undo an ack that was answered
     const agreed = await run(during, async () => {
