@@ -2,8 +2,8 @@ import { describe, expect, inject, it } from 'vitest';
 import { failuresOf } from '../crash-points/points.ts';
 import { scenarios } from '../crash-points/scenarios/index.ts';
 
-/** `npm test` has one point in ten, `npm run test:all` has them all. */
-const every = inject('sequences') < 1_000 ? 10 : 1;
+/** `npm test` has one point in twenty, `npm run test:all` has them all. */
+const every = inject('sequences') < 1_000 ? 20 : 1;
 
 for (const kind of ['memory', 'sqlite'] as const)
   describe(`a process that fails at any of its calls, on ${kind}`, () => {

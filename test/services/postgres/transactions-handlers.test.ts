@@ -214,7 +214,7 @@ describe('an attempt that ends before its handler', () => {
     const work = inTransaction(
       async (_, ctx) => {
         await write(ctx, 'never');
-        await ctx.tx.query('SELECT pg_sleep(600)').catch(() => {});
+        await ctx.tx.query('SELECT pg_sleep(601)').catch(() => {});
         await ctx.tx
           .query("INSERT INTO effects (name) VALUES ('too late')")
           .then(after.resolve, after.resolve);
@@ -226,7 +226,7 @@ describe('an attempt that ends before its handler', () => {
     await bench.client.enqueue(work, 1);
     const worker = bench.start({ untilIdle: true });
     const sleeping =
-      "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep(600)%'";
+      "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep(601)%'";
     await until(async () => (await stage.rows(sleeping)).length === 1);
     clock.fire();
     await worker.done;
