@@ -7,7 +7,7 @@ import { serve } from 'srvx/node';
 import { checkInteger } from '../core/base/checks.ts';
 import { config, shown } from '../core/base/errors.ts';
 import { toError } from '../core/base/failure.ts';
-import type { HttpHandler } from '../core/http/index.ts';
+import type { HttpHandler } from '../core/surfaces/http/index.ts';
 
 export interface ServeOptions {
   /** 0 = any free one. */

@@ -1,8 +1,8 @@
 /** Whether the service's own settings of the queues fit the jobs of an app. */
 
-import type { App } from '../core/app/app.ts';
 import type { QueueNeeds } from '../core/contract/diagnosis.ts';
 import type { QueueBackend } from '../core/contract/queue.ts';
+import type { App } from '../core/kernel/app/app.ts';
 
 /** As `QueueAdmin.check`; `null` where there are no such settings. */
 export async function checkSettings(app: App, { admin }: QueueBackend): Promise<readonly string[] | null> {

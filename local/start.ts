@@ -1,26 +1,26 @@
 /** Worker, scheduler tick and logging in one process, with a clean stop. */
 
 import { type Logger, pino } from 'pino';
-import type { App } from '../core/app/app.ts';
-import { unsendable } from '../core/app/unsendable.ts';
 import { checkOptions, type OptionKinds } from '../core/base/checks.ts';
 import { latestMs } from '../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { optional } from '../core/base/optional.ts';
-import type { Client } from '../core/enqueue/client.ts';
-import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
-import { isBackend } from '../core/routing/backends.ts';
-import { eachOf, keepsSchedules } from '../core/routing/belongs.ts';
-import { connect } from '../core/routing/connect.ts';
-import { tick } from '../core/scheduler/tick.ts';
+import { tick } from '../core/features/schedules/tick.ts';
+import type { App } from '../core/kernel/app/app.ts';
+import { unsendable } from '../core/kernel/app/unsendable.ts';
+import type { Client } from '../core/kernel/enqueue/client.ts';
 import {
   type EachWorkerOptions,
   type WorkerOptions,
   type WorkerSummary,
   workerKinds,
-} from '../core/worker/options.ts';
-import type { Worker } from '../core/worker/state.ts';
-import { startWorker } from '../core/worker/worker.ts';
+} from '../core/kernel/worker/options.ts';
+import type { Worker } from '../core/kernel/worker/state.ts';
+import { startWorker } from '../core/kernel/worker/worker.ts';
+import { isBackend } from '../core/routing/backends.ts';
+import { eachOf, keepsSchedules } from '../core/routing/belongs.ts';
+import { connect } from '../core/routing/connect.ts';
+import { createHttpHandler, type HttpOptions } from '../core/surfaces/http/index.ts';
 import { logTo } from './log.ts';
 import type { LocalMetricsOptions } from './prometheus/serve.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';

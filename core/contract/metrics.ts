@@ -1,6 +1,6 @@
 /**
  * The seam for numbers: what became of the attempts of a job in a step of time. A store keeps texts under keys; what is in them, how
- * two add up and when they are rolled up is in `core/metrics`, once for all stores.
+ * two add up and when they are rolled up is in `core/features/metrics`, once for all stores.
  */
 
 export type MetricStep = 'minute' | 'hour' | 'day';

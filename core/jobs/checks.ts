@@ -1,9 +1,9 @@
 /** Checks that the built-in jobs share: of their definitions (`CONFIG`) and, as a Standard Schema, of their payloads. */
 
-import type { JobDefinition } from '../app/job.ts';
-import type { SchemaIssue, StandardSchema } from '../app/schema.ts';
 import { checkInteger } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
+import type { JobDefinition } from '../kernel/app/job.ts';
+import type { SchemaIssue, StandardSchema } from '../kernel/app/schema.ts';
 
 /** The options of `defineJob` that a built-in job passes on. */
 export type CommonOptions<Payload> = Partial<

@@ -1,8 +1,8 @@
 /** The payload of a command job. */
 
 import { isAbsolute } from 'node:path';
-import type { StandardSchema } from '../app/schema.ts';
 import { shown } from '../base/errors.ts';
+import type { StandardSchema } from '../kernel/app/schema.ts';
 import { isRecord, payloadSchema, type Report, typeOf } from './checks.ts';
 
 export interface CommandPayload {

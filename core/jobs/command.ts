@@ -6,10 +6,10 @@
 import { constants } from 'node:fs';
 import { access, open, realpath, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { defineJob, type HandlerContext, type Job } from '../app/job.ts';
 import { checkInteger } from '../base/checks.ts';
 import { config, PermanentError, shown } from '../base/errors.ts';
 import { readTraceparent } from '../base/traceparent.ts';
+import { defineJob, type HandlerContext, type Job } from '../kernel/app/job.ts';
 import {
   type CommonOptions,
   checkKeptBytes,

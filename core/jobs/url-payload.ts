@@ -1,7 +1,7 @@
 /** The payload of a URL job, and what of it may go into a request. */
 
-import type { StandardSchema } from '../app/schema.ts';
 import { shown } from '../base/errors.ts';
+import type { StandardSchema } from '../kernel/app/schema.ts';
 import { isRecord, payloadSchema, type Report, typeOf } from './checks.ts';
 import { parseTarget, refuseTarget, type TargetPolicy } from './targets.ts';
 import { signatureHeader } from './webhook-signature.ts';

@@ -4,9 +4,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { defineJob, type HandlerContext, type Job } from '../app/job.ts';
 import { checkInteger } from '../base/checks.ts';
 import { config, PermanentError, RetryAfterError, shown } from '../base/errors.ts';
+import { defineJob, type HandlerContext, type Job } from '../kernel/app/job.ts';
 import {
   type CommonOptions,
   checkFunction,

@@ -1,8 +1,8 @@
 /** Several backends of one app, by name. All programs load this, so it is short. */
 
-import type { App } from '../app/app.ts';
 import { config } from '../base/errors.ts';
 import type { QueueBackend } from '../contract/queue.ts';
+import type { App } from '../kernel/app/app.ts';
 
 /** All that the app has. `default` is for jobs and queues that name none; `null` = this process does not use it. */
 export interface Backends {

@@ -1,11 +1,11 @@
 /** Batches of an app with several backends: each is kept by the one that its jobs belong to. */
 
-import type { App } from '../app/app.ts';
-import type { Batch, Batches } from '../app/batch.ts';
-import type { Job } from '../app/job.ts';
-import type { AnyBatchOptions } from '../batches/check.ts';
-import { endNames } from '../batches/ids.ts';
-import type { Client } from '../enqueue/client.ts';
+import type { AnyBatchOptions } from '../features/batches/check.ts';
+import { endNames } from '../features/batches/ids.ts';
+import type { App } from '../kernel/app/app.ts';
+import type { Batch, Batches } from '../kernel/app/batch.ts';
+import type { Job } from '../kernel/app/job.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 import { backendOf } from './belongs.ts';
 import { firstOf } from './first-of.ts';
 

@@ -1,10 +1,10 @@
 /** What belongs to which backend of an app. */
 
-import type { App } from '../app/app.ts';
-import type { Job } from '../app/job.ts';
-import type { QueueRules } from '../app/queues.ts';
 import { LongshoreError } from '../base/errors.ts';
-import type { Client } from '../enqueue/client.ts';
+import type { App } from '../kernel/app/app.ts';
+import type { Job } from '../kernel/app/job.ts';
+import type { QueueRules } from '../kernel/app/queues.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 
 /** The name of the backend that a job belongs to. @param queue another than its own */
 export const backendOf = (

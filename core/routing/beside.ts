@@ -1,10 +1,10 @@
 /** One backend of an app, with the others beside it. Imports nothing that core/index.ts exports: a function would start with all of it. */
 
-import type { App } from '../app/app.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
-import { abilitiesOf, checkAbilities } from '../enqueue/abilities.ts';
-import type { Client } from '../enqueue/client.ts';
+import type { App } from '../kernel/app/app.ts';
+import { abilitiesOf, checkAbilities } from '../kernel/enqueue/abilities.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 import type { Backends } from './backends.ts';
 import type { RoutedClient } from './client.ts';
 import { route } from './route.ts';

@@ -1,9 +1,9 @@
 /** Chains of an app with several backends: each is kept by the one that its jobs belong to. */
 
-import type { App } from '../app/app.ts';
-import type { Chains } from '../app/chain.ts';
-import type { Job } from '../app/job.ts';
-import type { Client } from '../enqueue/client.ts';
+import type { App } from '../kernel/app/app.ts';
+import type { Chains } from '../kernel/app/chain.ts';
+import type { Job } from '../kernel/app/job.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 import { backendOf } from './belongs.ts';
 import { firstOf } from './first-of.ts';
 

@@ -1,11 +1,11 @@
 /** A client of several backends. */
 
-import type { App } from '../app/app.ts';
-import type { Job } from '../app/job.ts';
-import type { Kept } from '../app/kept.ts';
 import type { CancelResult, JobRecord, Stores } from '../contract/store.ts';
-import type { Client, ResultOptions } from '../enqueue/client.ts';
-import type { MetricReport, MetricRequest } from '../metrics/report.ts';
+import type { MetricReport, MetricRequest } from '../features/metrics/report.ts';
+import type { App } from '../kernel/app/app.ts';
+import type { Job } from '../kernel/app/job.ts';
+import type { Kept } from '../kernel/app/kept.ts';
+import type { Client, ResultOptions } from '../kernel/enqueue/client.ts';
 
 export interface RoutingOptions {
   /** State of backends that keep none themselves, or that should live elsewhere, by the name of the backend. */

@@ -1,10 +1,10 @@
 /** Connects an app to one backend or to several. */
 
-import type { App } from '../app/app.ts';
 import type { QueueBackend } from '../contract/queue.ts';
-import { abilitiesOf, checkAbilities } from '../enqueue/abilities.ts';
-import type { Client, ConnectOptions } from '../enqueue/client.ts';
-import { connectOne } from '../enqueue/connect.ts';
+import type { App } from '../kernel/app/app.ts';
+import { abilitiesOf, checkAbilities } from '../kernel/enqueue/abilities.ts';
+import type { Client, ConnectOptions } from '../kernel/enqueue/client.ts';
+import { connectOne } from '../kernel/enqueue/connect.ts';
 import { type Backends, isBackend } from './backends.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 import { route } from './route.ts';

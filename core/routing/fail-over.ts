@@ -4,10 +4,10 @@ import { LongshoreError } from '../base/errors.ts';
 import { tellWarning } from '../base/events.ts';
 import { backendError } from '../base/failure.ts';
 import type { OutgoingMessage, SendResult } from '../contract/queue.ts';
-import type { Client } from '../enqueue/client.ts';
-import type { Upload } from '../enqueue/offload.ts';
-import { type SendingClient, send } from '../enqueue/send.ts';
-import { aheadMsOf } from '../enqueue/skew.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import type { Upload } from '../kernel/enqueue/offload.ts';
+import { type SendingClient, send } from '../kernel/enqueue/send.ts';
+import { aheadMsOf } from '../kernel/enqueue/skew.ts';
 import { createOutage, type Outage } from './outage.ts';
 
 /** Of the first one, for all calls that may go to the second one instead. */

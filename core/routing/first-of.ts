@@ -1,6 +1,6 @@
 /** Asks several backends for what one of them knows. */
 
-import type { Client } from '../enqueue/client.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 
 /** The answer of the first one that knows; else the first error, because that one might have known; else that of the last. */
 export async function firstOf<T>(

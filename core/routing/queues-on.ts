@@ -1,8 +1,8 @@
 /** What the workers of a backend take from. Apart, because no function needs it for its start. */
 
-import type { App } from '../app/app.ts';
-import type { Job } from '../app/job.ts';
-import type { Client } from '../enqueue/client.ts';
+import type { App } from '../kernel/app/app.ts';
+import type { Job } from '../kernel/app/job.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 import { isOn, takersOf } from './belongs.ts';
 import type { RoutingOptions } from './client.ts';
 

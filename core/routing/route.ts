@@ -1,11 +1,11 @@
 /** Connects an app to several backends. What the verbs do is in verbs.ts, loaded with the first of them. */
 
-import type { App } from '../app/app.ts';
 import { checkOptions } from '../base/checks.ts';
 import { lazyVerbs } from '../base/lazy-verbs.ts';
-import type { Client } from '../enqueue/client.ts';
-import { batchVerbs, chainVerbs, clientOf } from '../enqueue/connect.ts';
-import { schedulesOf } from '../enqueue/schedules.ts';
+import type { App } from '../kernel/app/app.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import { batchVerbs, chainVerbs, clientOf } from '../kernel/enqueue/connect.ts';
+import { schedulesOf } from '../kernel/enqueue/schedules.ts';
 import { type Backends, checkGiven, checkNamed } from './backends.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 

@@ -1,19 +1,19 @@
 /** What a routed client does: finds the backend of a job, or asks all of them. */
 
-import type { Batch, Items } from '../app/batch.ts';
-import type { ChainOptions, StartedChain } from '../app/chain.ts';
-import type { EmitOptions } from '../app/durable.ts';
-import type { Job } from '../app/job.ts';
-import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
-import type { AnyBatchOptions } from '../batches/check.ts';
 import type { SendResult } from '../contract/queue.ts';
 import type { CancelResult, JobRecord } from '../contract/store.ts';
-import type { Client, JobChange, ResultOptions } from '../enqueue/client.ts';
-import * as one from '../enqueue/enqueue.ts';
-import type { SendingClient } from '../enqueue/send.ts';
-import type { MetricReport, MetricRequest } from '../metrics/report.ts';
+import type { AnyBatchOptions } from '../features/batches/check.ts';
+import type { MetricReport, MetricRequest } from '../features/metrics/report.ts';
+import type { Batch, Items } from '../kernel/app/batch.ts';
+import type { ChainOptions, StartedChain } from '../kernel/app/chain.ts';
+import type { EmitOptions } from '../kernel/app/durable.ts';
+import type { Job } from '../kernel/app/job.ts';
+import type { EnqueuedJob, EnqueueOptions } from '../kernel/app/options.ts';
+import type { Client, JobChange, ResultOptions } from '../kernel/enqueue/client.ts';
+import * as one from '../kernel/enqueue/enqueue.ts';
+import type { SendingClient } from '../kernel/enqueue/send.ts';
 import { backendOf, notOne } from './belongs.ts';
 import type { OfBackend, Routing } from './client.ts';
 import { failingOver, homeOnEither, outageOf, type Pair, startOnEither } from './fail-over.ts';
@@ -149,12 +149,12 @@ export function verbsOf(routing: Routing) {
       return changed((client) => client.remove(id));
     },
     async emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number> {
-      const { emit } = await import('../steps/emit.ts');
+      const { emit } = await import('../features/steps/emit.ts');
       return emit([...clients.values()], event, payload, options);
     },
     async result(job: Job, id: string, { backend, ...options }: ResultOptions & OfBackend) {
       const askedAt = app.clock.now();
-      const { resultOf } = await import('../enqueue/result.ts');
+      const { resultOf } = await import('../kernel/enqueue/result.ts');
       const all = clientsAt(backend);
       const keeping = all.filter(({ stores }) => !stores.records.keepsNothing);
       const [first] = keeping;
@@ -173,7 +173,7 @@ export function verbsOf(routing: Routing) {
       return resultOf({ app, backend: first.backend, stores: { records } }, askedAt, job, id, options);
     },
     async metrics({ backend, ...request }: MetricRequest & OfBackend = {}): Promise<MetricReport> {
-      const { metricsOf } = await import('../metrics/read.ts');
+      const { metricsOf } = await import('../features/metrics/read.ts');
       const asked = clientsAt(backend);
       // A store that several share is counted once.
       const stores = new Set(asked.flatMap(({ stores }) => stores.metrics ?? []));
@@ -182,7 +182,7 @@ export function verbsOf(routing: Routing) {
     async batch(name: string, items: Items<unknown>, options: AnyBatchOptions): Promise<Batch> {
       const [{ homeOfBatch }, { sendBatch }] = await Promise.all([
         import('./batches.ts'),
-        import('../batches/send.ts'),
+        import('../features/batches/send.ts'),
       ]);
       const backend = homeOfBatch(app, options);
       // One with an id of the caller's may have been begun before, on the first backend.
@@ -197,7 +197,7 @@ export function verbsOf(routing: Routing) {
     ): Promise<StartedChain> {
       const [{ homeOfChain }, { sendChain }] = await Promise.all([
         import('./chains.ts'),
-        import('../chains/send.ts'),
+        import('../features/chains/send.ts'),
       ]);
       const backend = homeOfChain(app, links);
       const pair = options.tx === undefined ? pairOf(backend) : null;

@@ -1,8 +1,8 @@
 /** What goes on while the jobs of one call of a function run: their deadline, and what watch-runs.ts does. */
 
-import type { Run } from '../attempt/run.ts';
-import type { RenewOptions } from '../worker/renew-leases.ts';
-import { type WatchOptions, watchRuns } from '../worker/watch-runs.ts';
+import type { Run } from '../kernel/attempt/run.ts';
+import type { RenewOptions } from '../kernel/worker/renew-leases.ts';
+import { type WatchOptions, watchRuns } from '../kernel/worker/watch-runs.ts';
 
 export interface Invocation extends Pick<WatchOptions, 'client' | 'settler' | 'leaseMs' | 'failed'> {
   readonly running: ReadonlySet<Run>;
@@ -32,7 +32,7 @@ export function startMaintenance({ endAt, ...invocation }: Invocation): { stop()
 function renewing(options: RenewOptions, leaseMs: number): () => Promise<void> {
   let renew: (() => Promise<void>) | null = null;
   return async () => {
-    renew ??= (await import('../worker/renew-leases.ts')).renewing(options, leaseMs);
+    renew ??= (await import('../kernel/worker/renew-leases.ts')).renewing(options, leaseMs);
     await renew();
   };
 }

@@ -3,11 +3,11 @@
 import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
 import { reportingFailures } from '../base/store-failures.ts';
-import { lookAtBatches } from '../batches/look.ts';
-import type { Client } from '../enqueue/client.ts';
+import { lookAtBatches } from '../features/batches/look.ts';
+import { tick } from '../features/schedules/tick.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 import { eachOf } from '../routing/belongs.ts';
 import { scoped } from '../routing/queues-on.ts';
-import { tick } from '../scheduler/tick.ts';
 
 export interface ScheduleResult {
   /** Ids of the new jobs. */
@@ -63,6 +63,6 @@ const rollUpMs = 600_000;
 
 async function rollUpNow({ app, stores }: Client): Promise<void> {
   if (!stores.metrics || app.clock.now() % rollUpMs >= 60_000) return;
-  const { rollUp } = await import('../metrics/roll-up.ts');
+  const { rollUp } = await import('../features/metrics/roll-up.ts');
   await reportingFailures(app.events, 'rolling up numbers', [], () => rollUp(app, stores), 'metric');
 }

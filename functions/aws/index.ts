@@ -1,21 +1,21 @@
 /** `longshore/aws`: SQS as a queue, and the app as Lambda functions. */
 
-import type { App } from '../../core/app/app.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { abilitiesOf, checkAbilities } from '../../core/enqueue/abilities.ts';
-import { connectOne } from '../../core/enqueue/connect.ts';
-import type { HttpOptions } from '../../core/http/index.ts';
+import type { App } from '../../core/kernel/app/app.ts';
+import { abilitiesOf, checkAbilities } from '../../core/kernel/enqueue/abilities.ts';
+import { connectOne } from '../../core/kernel/enqueue/connect.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
 import { checkNamed } from '../../core/routing/backends.ts';
 import type { Beside } from '../../core/routing/beside.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';
 import type { ScheduleResult } from '../../core/serverless/schedule.ts';
+import type { HttpOptions } from '../../core/surfaces/http/index.ts';
 import type { HttpResult } from './lambda/events.ts';
 import { checkWorkerOptions, type Worker, type WorkerOptions } from './lambda/options.ts';
 import type { SqsBackend } from './sqs/index.ts';
 
-export { type Foreign, type ForeignRule, foreign } from '../../core/app/foreign.ts';
 export type { PayloadStore, Stores } from '../../core/contract/store.ts';
+export { type Foreign, type ForeignRule, foreign } from '../../core/kernel/app/foreign.ts';
 export type { ScheduleResult } from '../../core/serverless/schedule.ts';
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './lambda/events.ts';

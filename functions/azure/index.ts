@@ -1,15 +1,15 @@
 /** `longshore/azure`: Service Bus as a queue, and the app as Azure Functions. */
 
-import type { App } from '../../core/app/app.ts';
 import { checkInteger } from '../../core/base/checks.ts';
 import { config, shown } from '../../core/base/errors.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { type Abilities, checkAbilities } from '../../core/enqueue/abilities.ts';
-import { knownAbilities } from '../../core/enqueue/known-abilities.ts';
-import type { HttpOptions } from '../../core/http/index.ts';
+import type { App } from '../../core/kernel/app/app.ts';
+import { type Abilities, checkAbilities } from '../../core/kernel/enqueue/abilities.ts';
+import { knownAbilities } from '../../core/kernel/enqueue/known-abilities.ts';
 import type { Beside } from '../../core/routing/beside.ts';
 import { queuesOn } from '../../core/routing/queues-on.ts';
 import { createScheduleHandler } from '../../core/serverless/schedule.ts';
+import type { HttpOptions } from '../../core/surfaces/http/index.ts';
 import { createEnqueueHandler } from './app/enqueue.ts';
 import { checkHost, type FunctionsApp, loadFunctions } from './app/host.ts';
 import { createRunning } from './app/running.ts';
@@ -19,8 +19,8 @@ import type { ServiceBusOptions } from './service-bus/index.ts';
 import { checkEntity, entitiesOf, type QueueOptions, resolveQueues } from './service-bus/queues.ts';
 import { accessFrom, settingIn } from './settings.ts';
 
-export { type Foreign, type ForeignRule, foreign } from '../../core/app/foreign.ts';
 export type { PayloadStore, Stores } from '../../core/contract/store.ts';
+export { type Foreign, type ForeignRule, foreign } from '../../core/kernel/app/foreign.ts';
 export { type AzureHttpOptions, azureHttp } from './app/http.ts';
 export { type LeaseTerms, leaseOf, type TriggerMetadata } from './app/trigger.ts';
 export { type BlobPayloadsOptions, blobPayloads } from './blob/index.ts';

@@ -1,5 +1,5 @@
 /**
- * Builds the dashboard's page: `node infra/dashboard/build.ts` writes `core/dashboard/built/page.js`, a module with every file of the
+ * Builds the dashboard's page: `node infra/dashboard/build.ts` writes `core/surfaces/dashboard/built/page.js`, a module with every file of the
  * page, compressed. With `--if-possible`, as after an install, it does nothing where Vite is not installed.
  */
 
@@ -8,7 +8,7 @@ import { dirname, extname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
 const root = resolve(import.meta.dirname, '../..');
-export const builtPage = join(root, 'core/dashboard/built/page.js');
+export const builtPage = join(root, 'core/surfaces/dashboard/built/page.js');
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

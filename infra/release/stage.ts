@@ -21,7 +21,7 @@ export interface Manifest {
 }
 
 const shipped = ['core', 'functions', 'local'];
-const builtFolder = 'core/dashboard/built';
+const builtFolder = 'core/surfaces/dashboard/built';
 const papers = ['README.md', 'LICENSE', 'CHANGELOG.md'];
 
 export function stage(root: string, folder: string): Manifest {

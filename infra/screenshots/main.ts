@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import sharp from 'sharp';
-import { createDashboard } from '../../core/dashboard/index.ts';
+import { createDashboard } from '../../core/surfaces/dashboard/index.ts';
 import { faultInfos } from '../../local/dev/fault-names.ts';
 import { serveHttp } from '../../local/serve.ts';
 import { writePage } from '../dashboard/build.ts';

@@ -3,7 +3,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import * as z from 'zod';
-import { alert, defineAlerts } from '../../core/alerts/index.ts';
+import { alert, defineAlerts } from '../../core/features/alerts/index.ts';
 import {
   type Client,
   connect,
@@ -16,7 +16,7 @@ import {
   startWorker,
   tick,
 } from '../../core/index.ts';
-import { createOperator } from '../../core/operator/index.ts';
+import { createOperator } from '../../core/operations/index.ts';
 import { sqlite } from '../../local/backends/sqlite/index.ts';
 import { type MovedClock, movedClock, numbers } from './clock.ts';
 

@@ -3,11 +3,11 @@
  * that enqueues. Delayed jobs and retries wait until a later `enqueue`, or a worker, finds them ready.
  */
 
-import type { App } from '../../core/app/app.ts';
-import { createRun } from '../../core/attempt/run.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
-import { clientOf } from '../../core/enqueue/connect.ts';
-import { attempt } from '../../core/flow.ts';
+import type { App } from '../../core/kernel/app/app.ts';
+import { createRun } from '../../core/kernel/attempt/run.ts';
+import { clientOf } from '../../core/kernel/enqueue/connect.ts';
+import { attempt } from '../../core/kernel/flow.ts';
 import { type MemoryOptions, memory } from './memory/index.ts';
 
 export type { QueueBackend } from '../../core/contract/queue.ts';

@@ -46,7 +46,7 @@ function sessionOf(io: Io, configPath: string | undefined, backendName: string |
   const { backend, backends, store, routing, client } = opened;
   const keyless = onDemand(opened.keyless);
   const operator = onDemand(async () => {
-    const { createOperator } = await import('../../core/operator/operator.ts');
+    const { createOperator } = await import('../../core/operations/operator.ts');
     return createOperator(await keyless(), actorOf(io.env));
   });
   return {

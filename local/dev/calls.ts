@@ -1,6 +1,6 @@
 /** What the processes of `longshore dev` ask one another. Only their supervisor starts them, and only it can be asked. */
 
-import type { FaultResult } from '../../core/dashboard/api.ts';
+import type { FaultResult } from '../../core/surfaces/dashboard/api.ts';
 
 /** How the dashboard is served, however often its process is started again. */
 export interface Serve {

@@ -1,9 +1,9 @@
 /** A message that is delivered a second time, in whatever way the queue lets it. */
 
-import type { App } from '../../core/app/app.ts';
 import { readEnvelope } from '../../core/envelope/envelope.ts';
 import { messageFactsOf } from '../../core/envelope/facts.ts';
 import { writeEnvelope } from '../../core/envelope/write-envelope.ts';
+import type { App } from '../../core/kernel/app/app.ts';
 import type { FaultyBackend } from './faulty.ts';
 import type { RunningAttempt } from './running.ts';
 

@@ -1,9 +1,9 @@
 /** The faults of `longshore dev`: what each shows, and where it can be caused. */
 
-import type { App } from '../../core/app/app.ts';
 import { systemClock } from '../../core/base/clock.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
-import type { FaultInfo } from '../../core/dashboard/api.ts';
+import type { App } from '../../core/kernel/app/app.ts';
+import type { FaultInfo } from '../../core/surfaces/dashboard/api.ts';
 
 export const devLeaseMs = 5_000;
 export const diskFullMs = 10_000;

@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../core/base/clock.ts';
 import { within } from '../../core/base/within.ts';
-import type { FaultResult } from '../../core/dashboard/api.ts';
+import type { FaultResult } from '../../core/surfaces/dashboard/api.ts';
 import type { AttemptName, Caught, WorkerCalls } from './calls.ts';
 import type { Child } from './child.ts';
 import { skipMs } from './fault-names.ts';

@@ -1,9 +1,9 @@
 /** The faults that a worker of `longshore dev` causes itself, on a job that it runs or on the next one. */
 
-import type { App } from '../../core/app/app.ts';
-import type { AttemptMiddleware } from '../../core/app/job.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
-import type { FaultResult } from '../../core/dashboard/api.ts';
+import type { App } from '../../core/kernel/app/app.ts';
+import type { AttemptMiddleware } from '../../core/kernel/app/job.ts';
+import type { FaultResult } from '../../core/surfaces/dashboard/api.ts';
 import type { SupervisorCalls, WorkerCalls } from './calls.ts';
 import { deliverTwice } from './deliver-twice.ts';
 import { diskFullMs, type FaultName, faultInfos } from './fault-names.ts';

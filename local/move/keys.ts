@@ -1,8 +1,8 @@
 /** The idempotency keys of moved jobs: what was done at the origin must not be done again at the goal. */
 
-import { guardKey } from '../../core/attempt/guarded.ts';
 import type { KeyStore } from '../../core/contract/store.ts';
 import type { Envelope } from '../../core/envelope/envelope.ts';
+import { guardKey } from '../../core/kernel/attempt/guarded.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
 import { readEnvelope } from './moved-job.ts';

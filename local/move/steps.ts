@@ -1,11 +1,11 @@
 /** The steps of moving jobs: at the goal before a job is, and away from the origin after it. */
 
-import type { App } from '../../core/app/app.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
+import { copySteps, dropCopy, hasLog, leaveSteps } from '../../core/features/steps/moved.ts';
+import { sealedSteps } from '../../core/features/steps/sealed.ts';
+import type { App } from '../../core/kernel/app/app.ts';
 import { forEach } from '../../core/kit/parallel.ts';
-import { copySteps, dropCopy, hasLog, leaveSteps } from '../../core/steps/moved.ts';
-import { sealedSteps } from '../../core/steps/sealed.ts';
 import type { MovedJob } from './contract.ts';
 
 export interface StepCarrier {

@@ -1,10 +1,10 @@
 /** A move's verdict on each store of a backend: it takes along what a job needs to go on, or refuses before anything moves. */
 
-import { childId } from '../../core/batches/ids.ts';
 import type { BatchState } from '../../core/contract/batches.ts';
 import type { StoredSchedule } from '../../core/contract/schedules.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { namesIn } from '../../core/limits/paused-jobs.ts';
+import { childId } from '../../core/features/batches/ids.ts';
+import { namesIn } from '../../core/features/limits/paused-jobs.ts';
 
 export type SomeStores = Partial<Stores>;
 

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../core/base/clock.ts';
 import { within } from '../../core/base/within.ts';
-import type { Client } from '../../core/enqueue/client.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Sample } from './registrar.ts';
 

@@ -1,9 +1,9 @@
 /** Counts what the app reports. Called for every job: it looks up labels and adds numbers, and nothing else. */
 
-import type { App } from '../../core/app/app.ts';
 import type { EventListener, LongshoreEvent } from '../../core/base/events.ts';
 import type { AbandonReason, Outcome } from '../../core/contract/outcome.ts';
-import { endingOf } from '../../core/metrics/tally.ts';
+import { endingOf } from '../../core/features/metrics/tally.ts';
+import type { App } from '../../core/kernel/app/app.ts';
 import { type LabelSets, unknownJob } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar } from './registrar.ts';

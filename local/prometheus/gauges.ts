@@ -2,7 +2,7 @@
 
 import type { QueueStats } from '../../core/contract/admin.ts';
 import type { WorkerBeat } from '../../core/contract/store.ts';
-import type { Client } from '../../core/enqueue/client.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
 import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../core/kit/worker-state.ts';
 import { eachAnswer } from './ask.ts';
 import { other } from './label-sets.ts';

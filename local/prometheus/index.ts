@@ -1,7 +1,7 @@
 /** `longshore/prometheus`: the numbers of an app and its queue, for Prometheus. `docs/metrics.md` lists them. */
 
 import { Registry } from 'prom-client';
-import type { Client } from '../../core/enqueue/client.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
 import { eachOf } from '../../core/routing/belongs.ts';
 import { scoped } from '../../core/routing/queues-on.ts';
 import { countEvents } from './count-events.ts';

@@ -5,9 +5,9 @@
 
 import type { Clock } from '../../core/base/clock.ts';
 import type { MetricStore } from '../../core/contract/metrics.ts';
-import type { Client } from '../../core/enqueue/client.ts';
-import { sums } from '../../core/metrics/roll-up.ts';
-import { stepMs, stepOf } from '../../core/metrics/steps.ts';
+import { sums } from '../../core/features/metrics/roll-up.ts';
+import { stepMs, stepOf } from '../../core/features/metrics/steps.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
 import { bounded } from './ask.ts';
 import { other, unknownJob } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';

@@ -1,10 +1,10 @@
 /** What is stopped, and limits that all jobs share: names that the app declares, and never what is made of a payload. */
 
-import type { StoppedJob } from '../../core/app/breaker.ts';
-import type { Job } from '../../core/app/job.ts';
-import type { Client } from '../../core/enqueue/client.ts';
-import { stoppedJobs } from '../../core/limits/stopped.ts';
-import { type LimitView, limitViews, sharedKeys } from '../../core/limits/views.ts';
+import { stoppedJobs } from '../../core/features/limits/stopped.ts';
+import { type LimitView, limitViews, sharedKeys } from '../../core/features/limits/views.ts';
+import type { StoppedJob } from '../../core/kernel/app/breaker.ts';
+import type { Job } from '../../core/kernel/app/job.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
 import { declaredOn } from '../../core/routing/belongs.ts';
 import { eachAnswer } from './ask.ts';
 import type { MetricsSettings } from './options.ts';

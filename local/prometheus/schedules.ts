@@ -1,7 +1,7 @@
 /** How late each schedule is, by what the ticks of this process report. */
 
-import type { App } from '../../core/app/app.ts';
 import type { EventListener } from '../../core/base/events.ts';
+import type { App } from '../../core/kernel/app/app.ts';
 import type { Registrar, Sample } from './registrar.ts';
 
 /** Schedules that this process does not tick are left out: it knows nothing of them. */

@@ -1,9 +1,9 @@
 /** The metrics of a process that `startLocal()` runs: among the routes of its `http`, or on a port of their own. */
 
 import { config, shown } from '../../core/base/errors.ts';
-import type { Client } from '../../core/enqueue/client.ts';
-import { createHttpHandler, type HttpHandler, type HttpOptions } from '../../core/http/index.ts';
-import { refuseOtherHosts } from '../../core/http/origin.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
+import { createHttpHandler, type HttpHandler, type HttpOptions } from '../../core/surfaces/http/index.ts';
+import { refuseOtherHosts } from '../../core/surfaces/http/origin.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../serve.ts';
 import { type Metrics, metrics } from './index.ts';
 import type { MetricsOptions } from './options.ts';

@@ -48,7 +48,7 @@ export async function bundle(bench: Bench): Promise<Row[]> {
     ],
     [
       '… and run, as in a function',
-      "export { attempt } from './core/flow.ts'; export { createRun } from './core/attempt/run.ts';",
+      "export { attempt } from './core/kernel/flow.ts'; export { createRun } from './core/kernel/attempt/run.ts';",
     ],
     ['… and the polling worker', "export { startWorker } from './core/index.ts';"],
   ];

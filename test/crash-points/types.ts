@@ -1,8 +1,8 @@
 /** Scenarios, and what is seen of a run. */
 
-import type { AppOptions } from '../../core/app/app.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
-import type { Client } from '../../core/enqueue/client.ts';
+import type { AppOptions } from '../../core/kernel/app/app.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
 import type { FaultKind } from './faults.ts';
 import type { ProcessClock } from './sim-clock.ts';
 

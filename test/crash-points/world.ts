@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type App, createApp } from '../../core/app/app.ts';
-import type { Middleware } from '../../core/app/middleware.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import type { Client } from '../../core/enqueue/client.ts';
 import { keyRing } from '../../core/envelope/signing.ts';
+import { type App, createApp } from '../../core/kernel/app/app.ts';
+import type { Middleware } from '../../core/kernel/app/middleware.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
 import { connect } from '../../core/routing/connect.ts';
 import { memory } from '../../local/backends/memory/index.ts';
 import { sqlite } from '../../local/backends/sqlite/index.ts';

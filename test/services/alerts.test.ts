@@ -2,8 +2,8 @@
 
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { alert, defineAlerts, sendTo } from '../../core/alerts/index.ts';
 import type { Clock } from '../../core/base/clock.ts';
+import { alert, defineAlerts, sendTo } from '../../core/features/alerts/index.ts';
 import { connect, createApp, defineJob, defineSchedule, keyRing, tick } from '../../core/index.ts';
 import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { databasesWith, type Open } from './databases.ts';

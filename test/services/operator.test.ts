@@ -3,13 +3,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createRun } from '../../core/attempt/run.ts';
 import { systemClock } from '../../core/base/clock.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { attempt } from '../../core/flow.ts';
 import { connect, createApp, defineJob, keyRing, none, PermanentError } from '../../core/index.ts';
-import { createOperator } from '../../core/operator/index.ts';
+import { createRun } from '../../core/kernel/attempt/run.ts';
+import { attempt } from '../../core/kernel/flow.ts';
+import { createOperator } from '../../core/operations/index.ts';
 import { sqs } from '../../functions/aws/sqs/index.ts';
 import { serviceBus } from '../../functions/azure/service-bus/index.ts';
 import { beanstalkd } from '../../local/backends/beanstalkd/index.ts';

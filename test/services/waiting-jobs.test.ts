@@ -2,10 +2,10 @@
 
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createRun } from '../../core/attempt/run.ts';
 import { systemClock } from '../../core/base/clock.ts';
-import { attempt } from '../../core/flow.ts';
 import { connect, createApp, defineJob, fixed, keyRing } from '../../core/index.ts';
+import { createRun } from '../../core/kernel/attempt/run.ts';
+import { attempt } from '../../core/kernel/flow.ts';
 import { databasesWith } from './databases.ts';
 
 const after: (() => unknown)[] = [];

@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../core/index.ts';
-import { drainWorker } from '../../core/worker/drain.ts';
+import { drainWorker } from '../../core/kernel/worker/drain.ts';
 import { until } from '../kit/until.ts';
 import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { databasesWith } from './databases.ts';

@@ -3,30 +3,30 @@
  * test of milliseconds; and the law suites, for authors of backends.
  */
 
-import { type App, createApp } from '../../core/app/app.ts';
-import type { Job } from '../../core/app/job.ts';
-import type { EnqueuedJob, EnqueueOptions } from '../../core/app/options.ts';
-import type { AttemptResult } from '../../core/attempt/attempt.ts';
-import { hooksEnded } from '../../core/attempt/failure-hooks.ts';
-import { createRun } from '../../core/attempt/run.ts';
 import { checkOptions } from '../../core/base/checks.ts';
 import { systemClock } from '../../core/base/clock.ts';
 import { millis } from '../../core/base/duration.ts';
-import { lookAtBatches } from '../../core/batches/look.ts';
 import type { DeadLetter } from '../../core/contract/admin.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
-import type { Client } from '../../core/enqueue/client.ts';
 import { keyRing } from '../../core/envelope/signing.ts';
-import { attempt } from '../../core/flow.ts';
+import { lookAtBatches } from '../../core/features/batches/look.ts';
+import { tick } from '../../core/features/schedules/tick.ts';
+import { type App, createApp } from '../../core/kernel/app/app.ts';
+import type { Job } from '../../core/kernel/app/job.ts';
+import type { EnqueuedJob, EnqueueOptions } from '../../core/kernel/app/options.ts';
+import type { AttemptResult } from '../../core/kernel/attempt/attempt.ts';
+import { hooksEnded } from '../../core/kernel/attempt/failure-hooks.ts';
+import { createRun } from '../../core/kernel/attempt/run.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
+import { attempt } from '../../core/kernel/flow.ts';
 import { connect } from '../../core/routing/connect.ts';
-import { tick } from '../../core/scheduler/tick.ts';
 import { memory } from '../../local/backends/memory/index.ts';
 import { nextMoment } from './next-moment.ts';
 import { type BeginTransaction, withTransactions } from './transactions.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
-export type { AttemptResult } from '../../core/attempt/attempt.ts';
+export type { AttemptResult } from '../../core/kernel/attempt/attempt.ts';
 export { type ExampleBackend, exampleBackend } from './example-backend.ts';
 export { describeBackend } from './laws/backend.ts';
 export { describeEntrypoint } from './laws/entrypoint.ts';

@@ -1,7 +1,7 @@
 /** When something is to happen next in an app that is tested: a job that is delayed, retried or asleep, or a schedule. */
 
 import type { QueueBackend } from '../../core/contract/queue.ts';
-import type { Client } from '../../core/enqueue/client.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
 
 const mostJobs = 10_000;
 

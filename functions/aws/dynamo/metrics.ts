@@ -1,10 +1,10 @@
 /** Numbers in the table. Loaded with the first of them. */
 
 import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
+import { keepMs } from '../../../core/features/metrics/steps.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { lastOfEach } from '../../../core/kit/records/metric-rows.ts';
 import { shardOf } from '../../../core/kit/records/partitions.ts';
-import { keepMs } from '../../../core/metrics/steps.ts';
 import type { Dynamo } from './api.ts';
 import type { Item } from './sdk.ts';
 import { expiry, partitionsPerStep, sortKeyOf } from './sort-keys.ts';

@@ -1,11 +1,11 @@
 /** Runs or releases the messages of one Lambda event. */
 
-import type { AttemptPorts } from '../../../core/attempt/attempt.ts';
-import { createRun, type Run } from '../../../core/attempt/run.ts';
 import { steadyNow } from '../../../core/base/clock.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
-import { attempt } from '../../../core/flow.ts';
-import type { Collector } from '../../../core/metrics/collector.ts';
+import type { Collector } from '../../../core/features/metrics/collector.ts';
+import type { AttemptPorts } from '../../../core/kernel/attempt/attempt.ts';
+import { createRun, type Run } from '../../../core/kernel/attempt/run.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import type { Accepted } from '../sqs/accept.ts';
 import type { SqsBackend } from '../sqs/index.ts';
 import { tagsOf } from '../sqs/message.ts';

@@ -1,7 +1,7 @@
 /** Jobs over HTTP, as Lambda passes it to a function with a URL or an HTTP API. */
 
-import type { Client } from '../../../core/enqueue/client.ts';
-import { createHttpHandler, type HttpOptions } from '../../../core/http/index.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
+import { createHttpHandler, type HttpOptions } from '../../../core/surfaces/http/index.ts';
 import type { HttpResult } from './events.ts';
 import { answerHttp } from './http.ts';
 

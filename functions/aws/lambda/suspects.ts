@@ -4,7 +4,7 @@
  * recorded, runs alone.
  */
 
-import type { Client } from '../../../core/enqueue/client.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { receiptOf } from '../sqs/leases.ts';
 import type { Item } from './batch.ts';
 

@@ -3,15 +3,15 @@
  * Lambda deletes the others.
  */
 
-import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
-import { endsWritten } from '../../../core/attempt/late-ends.ts';
-import type { Run } from '../../../core/attempt/run.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
+import type { Collector } from '../../../core/features/metrics/collector.ts';
+import { hooksEnded } from '../../../core/kernel/attempt/failure-hooks.ts';
+import { endsWritten } from '../../../core/kernel/attempt/late-ends.ts';
+import type { Run } from '../../../core/kernel/attempt/run.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
-import type { Collector } from '../../../core/metrics/collector.ts';
 import { startMaintenance } from '../../../core/serverless/invocation.ts';
 import { addressOfArn } from '../sqs/arns.ts';
 import type { SqsBackend } from '../sqs/index.ts';
@@ -42,7 +42,7 @@ export function createWorker(
   /** Beside the SDK, which takes longer: it is needed when a job has ended. */
   async function loadNumbers(): Promise<void> {
     if (!client.stores.metrics) return;
-    const { collectorOf } = await import('../../../core/metrics/collector.ts');
+    const { collectorOf } = await import('../../../core/features/metrics/collector.ts');
     numbers = collectorOf(client, { source: client.app.newId(), rssBytes: process.memoryUsage.rss });
   }
 

@@ -1,7 +1,7 @@
-/** Jobs over HTTP: serves an HTTP trigger with `core/http/index.ts`. */
+/** Jobs over HTTP: serves an HTTP trigger with `core/surfaces/http/index.ts`. */
 
-import type { HttpOptions } from '../../../core/http/index.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
+import type { HttpOptions } from '../../../core/surfaces/http/index.ts';
 import type { HostContext, HttpRequestLike, HttpResponseInit } from './host.ts';
 import { requestOf, resultOf } from './http.ts';
 import type { Running } from './running.ts';
@@ -12,7 +12,7 @@ export function createEnqueueHandler(
 ): (request: HttpRequestLike, context: HostContext) => Promise<HttpResponseInit> {
   const handler = onDemand(async () => {
     const { client } = running.start();
-    const { createHttpHandler } = await import('../../../core/http/index.ts');
+    const { createHttpHandler } = await import('../../../core/surfaces/http/index.ts');
     return createHttpHandler(client, options);
   });
   return (request, context) =>

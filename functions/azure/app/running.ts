@@ -1,15 +1,15 @@
 /** The state of one instance of a function app: connections opened on first use, running jobs, the log of each call. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { App } from '../../../core/app/app.ts';
-import type { Run } from '../../../core/attempt/run.ts';
 import { config, type LongshoreError } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import { within } from '../../../core/base/within.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
-import { connectOne } from '../../../core/enqueue/connect.ts';
-import { type Collector, collectorOf } from '../../../core/metrics/collector.ts';
+import { type Collector, collectorOf } from '../../../core/features/metrics/collector.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
+import type { Run } from '../../../core/kernel/attempt/run.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
+import { connectOne } from '../../../core/kernel/enqueue/connect.ts';
 import { type Beside, connectBeside } from '../../../core/routing/beside.ts';
 import { type LogLevel, logLines } from '../../../core/serverless/log-lines.ts';
 import type { Access } from '../service-bus/access.ts';

@@ -4,14 +4,14 @@
  */
 
 import { hostname } from 'node:os';
-import type { AttemptResult } from '../../../core/attempt/attempt.ts';
-import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
-import { endsWritten } from '../../../core/attempt/late-ends.ts';
-import { createRun } from '../../../core/attempt/run.ts';
 import { checkInteger } from '../../../core/base/checks.ts';
 import type { Clock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
-import { attempt } from '../../../core/flow.ts';
+import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
+import { hooksEnded } from '../../../core/kernel/attempt/failure-hooks.ts';
+import { endsWritten } from '../../../core/kernel/attempt/late-ends.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { startMaintenance } from '../../../core/serverless/invocation.ts';
 import { countOf } from '../service-bus/message.ts';
 import type { HostContext } from './host.ts';

@@ -1,8 +1,8 @@
 /** Makes leases of deliveries, received here or by a host. */
 
-import type { Foreign } from '../../../core/app/foreign.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
+import type { Foreign } from '../../../core/kernel/app/foreign.ts';
 import type { ReceivedMessage } from './api.ts';
 import type { Beginnings } from './beginnings.ts';
 import type { Connection } from './connection.ts';

@@ -1,7 +1,7 @@
 /** Changes that people ask for, and what they hear of them. */
 
 import { useState } from 'preact/hooks';
-import type { Done } from '../../../core/dashboard/api.ts';
+import type { Done } from '../../../core/surfaces/dashboard/api.ts';
 import { send, session, wordsOf } from './client.ts';
 import { createStore, useStore } from './store.ts';
 

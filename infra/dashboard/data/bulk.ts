@@ -1,7 +1,7 @@
 /** Retries or discards many dead letters, and hears how far that is. */
 
-import type { BulkRequest } from '../../../core/dashboard/api.ts';
-import type { BulkProgress, BulkResult } from '../../../core/operator/types.ts';
+import type { BulkProgress, BulkResult } from '../../../core/operations/types.ts';
+import type { BulkRequest } from '../../../core/surfaces/dashboard/api.ts';
 import { Problem, post } from './client.ts';
 
 type ReportLine = BulkProgress | BulkResult | { readonly code?: string; readonly detail: string };

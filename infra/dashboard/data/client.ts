@@ -1,6 +1,6 @@
 /** Asks the server beside the page, and says in words what went wrong. */
 
-import type { Session, Unavailable } from '../../../core/dashboard/api.ts';
+import type { Session, Unavailable } from '../../../core/surfaces/dashboard/api.ts';
 import { createStore } from './store.ts';
 
 export interface Issue {

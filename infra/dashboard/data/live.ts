@@ -1,6 +1,6 @@
 /** Keeps a page up to date: by server-sent events, or by asking again where there is no stream. */
 
-import type { Live } from '../../../core/dashboard/api.ts';
+import type { Live } from '../../../core/surfaces/dashboard/api.ts';
 import { ask, Problem, session, signIn, wordsOf } from './client.ts';
 import { createStore } from './store.ts';
 import { shareStream, silentAfterMs } from './stream.ts';

@@ -1,7 +1,7 @@
 /** Loads what a page shows, and loads it again. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { Unavailable } from '../../../core/dashboard/api.ts';
+import type { Unavailable } from '../../../core/surfaces/dashboard/api.ts';
 import { ask, isUnavailable, type Query, queryOf, wordsOf } from './client.ts';
 import { onKeys } from './keys.ts';
 

@@ -3,7 +3,7 @@
  * each tab would use them up, those of the application around the dashboard too.
  */
 
-import type { Live } from '../../../core/dashboard/api.ts';
+import type { Live } from '../../../core/surfaces/dashboard/api.ts';
 import { addressOf, Problem, signIn, wordsOf } from './client.ts';
 
 /** A new state, or why none comes. */

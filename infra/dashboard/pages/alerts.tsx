@@ -1,4 +1,4 @@
-import type { AlertRow } from '../../../core/dashboard/api.ts';
+import type { AlertRow } from '../../../core/surfaces/dashboard/api.ts';
 import { duration } from '../data/format.ts';
 import { serverNow } from '../data/live.ts';
 import { Badge } from '../parts/status.tsx';

@@ -1,4 +1,4 @@
-import type { BatchChild, BatchChildPage, BatchDetail } from '../../../core/dashboard/api.ts';
+import type { BatchChild, BatchChildPage, BatchDetail } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { count, duration, plural, rate } from '../data/format.ts';
 import { useLoad, usePages, useRefresh } from '../data/load.ts';

@@ -1,5 +1,5 @@
-import type { Batch } from '../../../core/app/batch.ts';
-import type { BatchList } from '../../../core/dashboard/api.ts';
+import type { Batch } from '../../../core/kernel/app/batch.ts';
+import type { BatchList } from '../../../core/surfaces/dashboard/api.ts';
 import { count, duration, rate } from '../data/format.ts';
 import { usePages, useRefreshAtTop } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';

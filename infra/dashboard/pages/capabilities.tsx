@@ -1,4 +1,4 @@
-import type { Capability } from '../../../core/dashboard/api.ts';
+import type { Capability } from '../../../core/surfaces/dashboard/api.ts';
 import { session } from '../data/client.ts';
 import { TablePage } from '../parts/table-page.tsx';
 import { Text, Wrapped } from '../parts/text.tsx';

@@ -1,4 +1,4 @@
-import type { ChainView } from '../../../core/dashboard/api.ts';
+import type { ChainView } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { useLoad } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';

@@ -1,7 +1,7 @@
 /** Mends the payload of a dead letter. What is wrong with it says the server, by the schema of the job. */
 
 import { useState } from 'preact/hooks';
-import type { Done } from '../../../core/dashboard/api.ts';
+import type { Done } from '../../../core/surfaces/dashboard/api.ts';
 import { notify } from '../data/act.ts';
 import { Problem, send, wordsOf } from '../data/client.ts';
 import { go, linkTo } from '../data/route.ts';

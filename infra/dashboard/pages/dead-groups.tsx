@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { DeadLetterGroup, DeadLetterGroups } from '../../../core/operator/types.ts';
+import type { DeadLetterGroup, DeadLetterGroups } from '../../../core/operations/types.ts';
 import { queryOf } from '../data/client.ts';
 import { count, plural } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';

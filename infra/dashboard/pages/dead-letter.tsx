@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { DeadLetterView } from '../../../core/dashboard/api.ts';
+import type { DeadLetterView } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { bytes, traceOf } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';

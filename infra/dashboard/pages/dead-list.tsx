@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { DeadLetterItem, DeadLetterItems } from '../../../core/operator/types.ts';
+import type { DeadLetterItem, DeadLetterItems } from '../../../core/operations/types.ts';
 import { useMayAct } from '../data/act.ts';
 import { bytes, count, moment, plural } from '../data/format.ts';
 import { usePages } from '../data/load.ts';

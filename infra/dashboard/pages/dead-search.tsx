@@ -1,7 +1,7 @@
 /** How dead letters are searched, on both of their lists. */
 
-import type { Session } from '../../../core/dashboard/api.ts';
-import type { DeadLetterFilter } from '../../../core/operator/types.ts';
+import type { DeadLetterFilter } from '../../../core/operations/types.ts';
+import type { Session } from '../../../core/surfaces/dashboard/api.ts';
 import { session } from '../data/client.ts';
 import { type Filter, filterIn, type SearchField, writeSearch } from '../data/search.ts';
 import { SearchBox } from '../parts/search.tsx';

@@ -1,7 +1,7 @@
 /** Shows the guarantees on real work: each button breaks something, and says what to watch. */
 
 import { useState } from 'preact/hooks';
-import type { FaultInfo, FaultResult } from '../../../core/dashboard/api.ts';
+import type { FaultInfo, FaultResult } from '../../../core/surfaces/dashboard/api.ts';
 import { useBusy } from '../data/act.ts';
 import { send, session } from '../data/client.ts';
 import { linkTo } from '../data/route.ts';

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
-import type { JobDetail } from '../../../core/dashboard/api.ts';
+import type { JobDetail } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { count, percent, traceOf } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { JobItem, JobList, Session } from '../../../core/dashboard/api.ts';
+import type { JobItem, JobList, Session } from '../../../core/surfaces/dashboard/api.ts';
 import { session } from '../data/client.ts';
 import { count, moment } from '../data/format.ts';
 import { usePages, useRefreshAtTop } from '../data/load.ts';

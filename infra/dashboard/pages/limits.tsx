@@ -1,4 +1,4 @@
-import type { LimitPage, LimitView } from '../../../core/limits/views.ts';
+import type { LimitPage, LimitView } from '../../../core/features/limits/views.ts';
 import { useMayAct } from '../data/act.ts';
 import { queryOf } from '../data/client.ts';
 import { count, duration, plural } from '../data/format.ts';

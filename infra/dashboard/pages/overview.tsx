@@ -1,5 +1,5 @@
-import type { Live, Overview as OverviewData } from '../../../core/dashboard/api.ts';
-import type { JobReport, MetricPoint } from '../../../core/metrics/report.ts';
+import type { JobReport, MetricPoint } from '../../../core/features/metrics/report.ts';
+import type { Live, Overview as OverviewData } from '../../../core/surfaces/dashboard/api.ts';
 import { isUnavailable } from '../data/client.ts';
 import { bytes, count, duration, durationSteps, orNone, percent, rate, shortCount } from '../data/format.ts';
 import { keptMs, live } from '../data/live.ts';

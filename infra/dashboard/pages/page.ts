@@ -1,7 +1,7 @@
 /** What a page is. */
 
 import type { ComponentType } from 'preact';
-import type { Session } from '../../../core/dashboard/api.ts';
+import type { Session } from '../../../core/surfaces/dashboard/api.ts';
 
 export interface ViewProps {
   /** What follows the page's own path in the address. */

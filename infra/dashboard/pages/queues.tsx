@@ -1,4 +1,4 @@
-import type { QueueView } from '../../../core/dashboard/api.ts';
+import type { QueueView } from '../../../core/surfaces/dashboard/api.ts';
 import { count, duration, orNone, plural, rate } from '../data/format.ts';
 import { live } from '../data/live.ts';
 import { linkTo } from '../data/route.ts';

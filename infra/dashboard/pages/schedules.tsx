@@ -1,5 +1,5 @@
-import type { ScheduleDetail, ScheduleView } from '../../../core/dashboard/api.ts';
-import type { ScheduleRun, SkippedMoments } from '../../../core/scheduler/history.ts';
+import type { ScheduleRun, SkippedMoments } from '../../../core/features/schedules/history.ts';
+import type { ScheduleDetail, ScheduleView } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { isUnavailable } from '../data/client.ts';
 import { duration, ownZone, plural } from '../data/format.ts';

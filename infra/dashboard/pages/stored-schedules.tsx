@@ -1,4 +1,4 @@
-import type { StoredScheduleList, StoredScheduleView } from '../../../core/dashboard/api.ts';
+import type { StoredScheduleList, StoredScheduleView } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { usePages, useRefresh } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';

@@ -3,7 +3,7 @@
  * is a route of the server, loaded with `useLoad`.
  */
 
-import type { Session } from '../../../core/dashboard/api.ts';
+import type { Session } from '../../../core/surfaces/dashboard/api.ts';
 import { Alerts } from './alerts.tsx';
 import { Audit } from './audit.tsx';
 import { Batches } from './batches.tsx';

@@ -1,4 +1,4 @@
-import type { WorkerView } from '../../../core/dashboard/api.ts';
+import type { WorkerView } from '../../../core/surfaces/dashboard/api.ts';
 import { bytes, count } from '../data/format.ts';
 import { linkTo } from '../data/route.ts';
 import { AskedAction } from '../parts/action.tsx';

@@ -1,6 +1,6 @@
 /** How far a batch is, and how it ended. */
 
-import type { Batch } from '../../../core/app/batch.ts';
+import type { Batch } from '../../../core/kernel/app/batch.ts';
 import { count } from '../data/format.ts';
 import { Badge } from './status.tsx';
 

@@ -1,8 +1,8 @@
 /** Retries or discards many dead letters: first how many that is, then slowly if wanted, with a way to stop. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { BulkRequest } from '../../../core/dashboard/api.ts';
-import type { BulkProgress, BulkResult, DeadLetterSelection } from '../../../core/operator/types.ts';
+import type { BulkProgress, BulkResult, DeadLetterSelection } from '../../../core/operations/types.ts';
+import type { BulkRequest } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { runBulk } from '../data/bulk.ts';
 import { wordsOf } from '../data/client.ts';

@@ -1,6 +1,6 @@
 /** What lists of schedules share: when they are due, and what can be done with them. */
 
-import type { StoredScheduleView } from '../../../core/dashboard/api.ts';
+import type { StoredScheduleView } from '../../../core/surfaces/dashboard/api.ts';
 import { ownZone } from '../data/format.ts';
 import { Action, AskedAction, Pause } from './action.tsx';
 import type { Column } from './table.tsx';

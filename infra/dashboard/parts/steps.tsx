@@ -1,6 +1,6 @@
 /** What a job remembers of its steps. */
 
-import type { StepView } from '../../../core/steps/show.ts';
+import type { StepView } from '../../../core/features/steps/show.ts';
 import { Badge } from './status.tsx';
 import { type Column, Table } from './table.tsx';
 import { Wrapped } from './text.tsx';

@@ -1,7 +1,7 @@
 /** Jobs that are paused by their name or by their breaker, and what lets them run again. */
 
 import { useState } from 'preact/hooks';
-import type { StoppedView } from '../../../core/dashboard/api.ts';
+import type { StoppedView } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { session } from '../data/client.ts';
 import { count } from '../data/format.ts';

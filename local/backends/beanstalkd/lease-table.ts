@@ -1,6 +1,6 @@
 /**
  * The leases of this process, found by their token, which begins with an index. Not a Map, for the reason that
- * core/worker/run-list.ts gives: what was ever in a Map outlives the young generation.
+ * core/kernel/worker/run-list.ts gives: what was ever in a Map outlives the young generation.
  */
 
 import { randomBytes } from 'node:crypto';

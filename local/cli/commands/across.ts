@@ -1,6 +1,6 @@
 /** One command on several backends: it lists what each of them has, or works on the one that has what it was given. */
 
-import type { Client } from '../../../core/enqueue/client.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { backendOf } from '../../../core/routing/belongs.ts';
 import { queuesOn } from '../../../core/routing/queues-on.ts';
 import type { Command, Input, Result } from '../definition.ts';

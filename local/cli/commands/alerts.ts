@@ -1,5 +1,5 @@
-import { refusal, send } from '../../../core/alerts/deliver.ts';
-import { type AlertRow, alertStates } from '../../../core/alerts/show.ts';
+import { refusal, send } from '../../../core/features/alerts/deliver.ts';
+import { type AlertRow, alertStates } from '../../../core/features/alerts/show.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';

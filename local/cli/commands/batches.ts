@@ -1,7 +1,7 @@
-import type { Batch } from '../../../core/app/batch.ts';
 import { span } from '../../../core/base/span.ts';
-import { childStates } from '../../../core/batches/roles.ts';
-import type { BatchChild, BatchDetail } from '../../../core/batches/show.ts';
+import { childStates } from '../../../core/features/batches/roles.ts';
+import type { BatchChild, BatchDetail } from '../../../core/features/batches/show.ts';
+import type { Batch } from '../../../core/kernel/app/batch.ts';
 import { maxFlag } from '../config/flags.ts';
 import { given } from '../config/given.ts';
 import { integer, oneOf, words } from '../config/values.ts';

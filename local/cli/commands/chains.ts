@@ -1,4 +1,4 @@
-import type { Chain, ChainLinkView } from '../../../core/app/chain.ts';
+import type { Chain, ChainLinkView } from '../../../core/kernel/app/chain.ts';
 import { words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';

@@ -1,5 +1,5 @@
-import { type Abilities, abilitiesOf, type Unmet, unmetBy } from '../../../core/enqueue/abilities.ts';
-import { knownAbilities } from '../../../core/enqueue/known-abilities.ts';
+import { type Abilities, abilitiesOf, type Unmet, unmetBy } from '../../../core/kernel/enqueue/abilities.ts';
+import { knownAbilities } from '../../../core/kernel/enqueue/known-abilities.ts';
 import { isBackend } from '../../../core/routing/backends.ts';
 import { hint } from '../config/nearest.ts';
 import { defineCommand } from '../definition.ts';

@@ -1,4 +1,4 @@
-import type { DashboardOptions } from '../../../core/dashboard/index.ts';
+import type { DashboardOptions } from '../../../core/surfaces/dashboard/index.ts';
 import type { HttpServer } from '../../serve.ts';
 import { aborted } from '../../waiting.ts';
 import { given } from '../config/given.ts';
@@ -84,7 +84,7 @@ async function serveConfigured(
   configured: DashboardOptions,
 ): Promise<HttpServer & { link?: undefined }> {
   await session.admin('be shown in a dashboard');
-  const { createDashboard } = await import('../../../core/dashboard/index.ts');
+  const { createDashboard } = await import('../../../core/surfaces/dashboard/index.ts');
   return serveDashboard(createDashboard(await session.client(), configured), given({ port, host }));
 }
 

@@ -3,8 +3,8 @@
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { reasons } from '../../../core/kit/records/partitions.ts';
-import { isNarrow as narrows } from '../../../core/operator/select.ts';
-import type { DeadLetterFilter, DeadLetterSelection } from '../../../core/operator/types.ts';
+import { isNarrow as narrows } from '../../../core/operations/select.ts';
+import type { DeadLetterFilter, DeadLetterSelection } from '../../../core/operations/types.ts';
 import { given } from '../config/given.ts';
 import { duration, id, integer, name, oneOf, words } from '../config/values.ts';
 import type { Input, Values } from '../definition.ts';

@@ -1,4 +1,4 @@
-import type { DeadLetterGroup, DeadLetterItem } from '../../../core/operator/types.ts';
+import type { DeadLetterGroup, DeadLetterItem } from '../../../core/operations/types.ts';
 import { queueFlag } from '../config/flags.ts';
 import { integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';

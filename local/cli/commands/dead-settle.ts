@@ -1,5 +1,5 @@
-import { totalOf as countOf } from '../../../core/operator/bulk.ts';
-import type { BulkOptions, BulkResult, DeadLetterSelection } from '../../../core/operator/types.ts';
+import { totalOf as countOf } from '../../../core/operations/bulk.ts';
+import type { BulkOptions, BulkResult, DeadLetterSelection } from '../../../core/operations/types.ts';
 import { given } from '../config/given.ts';
 import { integer } from '../config/values.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';

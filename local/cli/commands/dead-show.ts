@@ -1,6 +1,6 @@
 import { errorText } from '../../../core/base/failure.ts';
 import { getDeadLetter } from '../../../core/kit/records/dead-letter-pages.ts';
-import type { DeadLetterDetail } from '../../../core/operator/types.ts';
+import type { DeadLetterDetail } from '../../../core/operations/types.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';

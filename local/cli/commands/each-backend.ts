@@ -1,6 +1,6 @@
 /** What a command shows of several backends at once. */
 
-import type { Client } from '../../../core/enqueue/client.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { explain } from '../errors.ts';
 import { type Column, plain, type Ui } from '../output/ui.ts';
 

@@ -1,12 +1,12 @@
 /** What `longshore health` asks about those who run jobs. Each answer that is bad says what to do. */
 
 import type { Clock } from '../../../core/base/clock.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
+import { readCursor } from '../../../core/features/schedules/cursor.ts';
+import { lateStored } from '../../../core/features/schedules/stored/late.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { healthyWithinMs, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { homeOf } from '../../../core/routing/belongs.ts';
-import { readCursor } from '../../../core/scheduler/cursor.ts';
-import { lateStored } from '../../../core/scheduler/stored/late.ts';
 import { count, span } from '../output/ui.ts';
 
 /** `null`: could not be asked. What is bad has a remedy. */

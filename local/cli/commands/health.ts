@@ -1,4 +1,4 @@
-import type { Client } from '../../../core/enqueue/client.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { checkSettings } from '../../settings.ts';
 import { within } from '../../waiting.ts';
 import { duration, integer } from '../config/values.ts';

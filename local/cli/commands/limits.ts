@@ -1,6 +1,6 @@
 import { span } from '../../../core/base/span.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
-import type { LimitView } from '../../../core/limits/views.ts';
+import type { LimitView } from '../../../core/features/limits/views.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { actorOf } from '../config/actor.ts';
 import { given } from '../config/given.ts';
 import { words } from '../config/values.ts';
@@ -20,7 +20,7 @@ const list = defineCommand({
   flags: pageFlags,
   examples: ['longshore limits', 'longshore limits job:shop.sync:', 'longshore limits --json'],
   async run({ args, flags, session, ui, io }) {
-    const { createOperator } = await import('../../../core/operator/operator.ts');
+    const { createOperator } = await import('../../../core/operations/operator.ts');
     const clients = (await session.keylessClients()).filter(keepsLimits);
     const several = clients.length > 1;
     const filter = given({ ...flags, prefix: args[0] });

@@ -1,7 +1,7 @@
-import type { App } from '../../../core/app/app.ts';
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
 import { duration, name } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';

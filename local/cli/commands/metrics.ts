@@ -3,7 +3,7 @@ import type {
   MetricPeriod,
   MetricReport,
   Flag as PastFlag,
-} from '../../../core/metrics/report.ts';
+} from '../../../core/features/metrics/report.ts';
 import { queueFlag } from '../config/flags.ts';
 import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';

@@ -1,8 +1,8 @@
 /** The picture of `longshore top` and `longshore status --watch`: queues with their rates, and what runs. */
 
 import type { QueueStats } from '../../../core/contract/admin.ts';
+import { type QueueRates, queueRates, type Rates, totalRates } from '../../../core/features/metrics/rates.ts';
 import { goneAfterMs, workerTotals } from '../../../core/kit/worker-state.ts';
-import { type QueueRates, queueRates, type Rates, totalRates } from '../../../core/metrics/rates.ts';
 import type { Input, Result } from '../definition.ts';
 import { lateness } from '../output/late.ts';
 import { type Column, count, number, type Style, short, span, type Ui } from '../output/ui.ts';

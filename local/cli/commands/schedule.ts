@@ -1,9 +1,9 @@
-import type { Schedule } from '../../../core/app/schedule.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
+import { scheduleHistory } from '../../../core/features/schedules/history.ts';
+import { tick as tickOnce } from '../../../core/features/schedules/tick.ts';
+import type { Schedule } from '../../../core/kernel/app/schedule.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { eachOf } from '../../../core/routing/belongs.ts';
 import { scoped } from '../../../core/routing/queues-on.ts';
-import { scheduleHistory } from '../../../core/scheduler/history.ts';
-import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
 import { type Entry, nameArgs, noSchedule, showSchedule, tookText } from './show-schedule.ts';

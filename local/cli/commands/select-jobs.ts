@@ -1,7 +1,7 @@
 /** Which jobs a list shows. */
 
-import type { App } from '../../../core/app/app.ts';
 import type { JobRecord, RecordFilter, RecordStore } from '../../../core/contract/store.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
 import { statuses } from '../../../core/kit/records/partitions.ts';
 import { queueFlag } from '../config/flags.ts';
 import { given } from '../config/given.ts';

@@ -5,7 +5,7 @@ import type {
   DashboardDevelopment,
   DashboardHandler,
   DashboardOptions,
-} from '../../../core/dashboard/index.ts';
+} from '../../../core/surfaces/dashboard/index.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../../serve.ts';
 import { actorOf } from '../config/actor.ts';
 import { given } from '../config/given.ts';
@@ -28,7 +28,7 @@ export async function serveDevelopment(
   { port, host, faults, ...development }: DevelopmentOptions,
 ): Promise<HttpServer & { link(): string }> {
   await session.admin('be shown in a dashboard');
-  const { createDashboard } = await import('../../../core/dashboard/index.ts');
+  const { createDashboard } = await import('../../../core/surfaces/dashboard/index.ts');
   const { actor } = actorOf(io.env);
   const handler = createDashboard(await session.client(), {
     development: { actor, ...development },

@@ -1,11 +1,11 @@
-import { type BatchRole, batchRoleOf } from '../../../core/batches/show.ts';
-import { chainText } from '../../../core/chains/ids.ts';
 import type { Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
+import { type BatchRole, batchRoleOf } from '../../../core/features/batches/show.ts';
+import { chainText } from '../../../core/features/chains/ids.ts';
+import { whyWaits } from '../../../core/features/limits/explain.ts';
+import { stepsOf } from '../../../core/features/steps/show.ts';
 import { believed } from '../../../core/kit/records/believed.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
-import { whyWaits } from '../../../core/limits/explain.ts';
-import { stepsOf } from '../../../core/steps/show.ts';
 import { given } from '../config/given.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';

@@ -1,7 +1,7 @@
 /** `3 running: report.nightly 45 % (12 s), …`: what a worker on a terminal does that takes long. */
 
-import type { App } from '../../../core/app/app.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import type { Input } from '../definition.ts';
 import { openBottom } from '../output/bottom.ts';
 import { number, plain, span } from '../output/ui.ts';

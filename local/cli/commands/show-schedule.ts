@@ -1,8 +1,12 @@
-import type { App } from '../../../core/app/app.ts';
-import type { Schedule } from '../../../core/app/schedule.ts';
-import type { StoredScheduleInfo } from '../../../core/app/stored-schedule.ts';
-import { type ScheduleHistory, type ScheduleRun, scheduleHistory } from '../../../core/scheduler/history.ts';
-import { showStored } from '../../../core/scheduler/stored/show.ts';
+import {
+  type ScheduleHistory,
+  type ScheduleRun,
+  scheduleHistory,
+} from '../../../core/features/schedules/history.ts';
+import { showStored } from '../../../core/features/schedules/stored/show.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
+import type { Schedule } from '../../../core/kernel/app/schedule.ts';
+import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedule.ts';
 import { maxFlag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';

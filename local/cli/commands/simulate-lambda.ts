@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { App } from '../../../core/app/app.ts';
 import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { developmentKeyPath, developmentKeys } from '../../../core/envelope/signing-keys.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import type { Config } from '../config/config.ts';
 import { checkPackages } from '../config/packages.ts';

@@ -2,8 +2,8 @@
 
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
-import type { Rates } from '../../../core/metrics/rates.ts';
-import { stepMs } from '../../../core/metrics/steps.ts';
+import type { Rates } from '../../../core/features/metrics/rates.ts';
+import { stepMs } from '../../../core/features/metrics/steps.ts';
 
 const minuteMs = stepMs.minute;
 const rounded = (value: number): number => Math.round(value * 10) / 10;

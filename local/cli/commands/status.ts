@@ -1,6 +1,6 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
-import { stoppedJobs } from '../../../core/limits/stopped.ts';
+import { stoppedJobs } from '../../../core/features/limits/stopped.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { watchEveryMs, watchFlags } from '../config/flags.ts';
 import { name, oneOf } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';

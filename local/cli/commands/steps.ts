@@ -1,4 +1,4 @@
-import type { StepView } from '../../../core/steps/show.ts';
+import type { StepView } from '../../../core/features/steps/show.ts';
 import { type Column, type Ui, when } from '../output/ui.ts';
 
 /** The steps that a job remembers. */

@@ -1,5 +1,5 @@
-import type { App } from '../../../core/app/app.ts';
-import type { StoppedJob } from '../../../core/app/breaker.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
+import type { StoppedJob } from '../../../core/kernel/app/breaker.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';

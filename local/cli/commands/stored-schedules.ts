@@ -1,8 +1,8 @@
 /** `longshore schedule upsert`, `stored` and `remove`: schedules that are made at run time. */
 
-import type { StoredScheduleInfo } from '../../../core/app/stored-schedule.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
+import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedule.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { keepsSchedules } from '../../../core/routing/belongs.ts';
 import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';

@@ -1,9 +1,9 @@
-import type { App } from '../../../core/app/app.ts';
 import { reportError } from '../../../core/base/failure.ts';
-import { endingOf } from '../../../core/metrics/tally.ts';
+import { endingOf } from '../../../core/features/metrics/tally.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
+import type { WorkerSummary } from '../../../core/kernel/worker/options.ts';
 import { isBackend } from '../../../core/routing/backends.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
-import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { type LogLevel, levelOf, logLevels, logTo } from '../../log.ts';
 import type { LocalOptions } from '../../start.ts';
 import { given } from '../config/given.ts';

@@ -1,7 +1,7 @@
 /** Who types: the audit log says it. */
 
 import { hostname, userInfo } from 'node:os';
-import type { OperatorIdentity } from '../../../core/operator/types.ts';
+import type { OperatorIdentity } from '../../../core/operations/types.ts';
 
 const longest = 256;
 

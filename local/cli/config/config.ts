@@ -3,13 +3,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { extname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { App } from '../../../core/app/app.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import type { DashboardAuthorize } from '../../../core/dashboard/index.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
 import type { Backends } from '../../../core/routing/backends.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
 import { queuesOn } from '../../../core/routing/queues-on.ts';
+import type { DashboardAuthorize } from '../../../core/surfaces/dashboard/index.ts';
 import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf, wrongConfig } from '../errors.ts';

@@ -2,8 +2,8 @@
 
 import { relative } from 'node:path';
 import type { Stores } from '../../../core/contract/store.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
-import { clientOf } from '../../../core/enqueue/connect.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
+import { clientOf } from '../../../core/kernel/enqueue/connect.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { isBackend } from '../../../core/routing/backends.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';

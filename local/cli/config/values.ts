@@ -1,8 +1,8 @@
 /** Texts of the command line as values. Each parser throws `InvalidArgumentError`, which commander completes. */
 
 import { InvalidArgumentError } from 'commander';
-import { priorities, priorityOf } from '../../../core/app/options.ts';
 import { namePattern } from '../../../core/base/checks.ts';
+import { priorities, priorityOf } from '../../../core/kernel/app/options.ts';
 import { hint, nearest } from './nearest.ts';
 
 const timeUnits: Readonly<Record<string, number>> = {

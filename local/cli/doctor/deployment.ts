@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { App } from '../../../core/app/app.ts';
 import type { Check } from '../../../core/contract/diagnosis.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { needsOfQueues } from '../../settings.ts';
 import { type HostSettings, hostSettings } from '../../simulate/functions/host-json.ts';

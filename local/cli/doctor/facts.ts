@@ -1,8 +1,8 @@
 /** What the checks of the command line look at. What several of them ask is asked once. */
 
 import { dirname } from 'node:path';
-import type { App } from '../../../core/app/app.ts';
 import type { DiagnosisRequest } from '../../../core/contract/diagnosis.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { goneAfterMs } from '../../../core/kit/worker-state.ts';
 import { needsOfQueues } from '../../settings.ts';

@@ -1,8 +1,8 @@
 /** Queues, workers, schedules and clocks as they are now. */
 
 import { hostname } from 'node:os';
-import { alertStates } from '../../../core/alerts/show.ts';
 import type { Check, Looked, Problem } from '../../../core/contract/diagnosis.ts';
+import { alertStates } from '../../../core/features/alerts/show.ts';
 import { CannotLook } from '../../../core/kit/diagnosis/checks-of.ts';
 import { type Answer, deadLettersWithin, schedulesTicked } from '../commands/health-checks.ts';
 import { count, span } from '../output/ui.ts';

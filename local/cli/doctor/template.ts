@@ -1,9 +1,9 @@
 /** A CloudFormation template: queues, the functions behind them, and how the two are tied together. */
 
 import { readFileSync } from 'node:fs';
-import type { App } from '../../../core/app/app.ts';
 import { config } from '../../../core/base/errors.ts';
 import type { Check, Problem, QueueNeeds } from '../../../core/contract/diagnosis.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
 import { count, span } from '../output/ui.ts';
 
 interface QueueProperties {

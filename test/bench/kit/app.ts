@@ -4,10 +4,10 @@
  */
 
 import * as z from 'zod/mini';
-import { type App, createApp } from '../../../core/app/app.ts';
-import { defineJob, type Job } from '../../../core/app/job.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
+import { type App, createApp } from '../../../core/kernel/app/app.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 

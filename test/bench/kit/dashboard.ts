@@ -1,10 +1,10 @@
 /** What the pages of the dashboard ask for when there are a million jobs: over HTTP, on a real port, with a session. */
 
 import * as z from 'zod';
-import { defineAlerts } from '../../../core/alerts/index.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { createDashboard } from '../../../core/dashboard/index.ts';
+import { defineAlerts } from '../../../core/features/alerts/index.ts';
 import { connect, createApp, defineJob, defineSchedule, keyRing } from '../../../core/index.ts';
+import { createDashboard } from '../../../core/surfaces/dashboard/index.ts';
 import { serveHttp } from '../../../local/serve.ts';
 import { type Bench, limitRow, type Row } from './bench.ts';
 

@@ -1,9 +1,9 @@
 /** What limits cost: the same jobs without a limit, and with one job at a time for each of 10,000 keys. */
 
 import * as z from 'zod/mini';
-import type { ConcurrencyLimit } from '../../../core/app/flow-control.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
+import type { ConcurrencyLimit } from '../../../core/kernel/app/flow-control.ts';
 import { type Bench, pairs, type Row, ratioRow } from './bench.ts';
 import type { BenchServer } from './network.ts';
 import { perSecond } from './task.ts';

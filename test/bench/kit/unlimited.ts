@@ -5,14 +5,14 @@
 
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { type App, type AppOptions, createApp } from '../../../core/app/app.ts';
-import { defineJob } from '../../../core/app/job.ts';
-import { createRun } from '../../../core/attempt/run.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
-import { attempt } from '../../../core/flow.ts';
+import { type App, type AppOptions, createApp } from '../../../core/kernel/app/app.ts';
+import { defineJob } from '../../../core/kernel/app/job.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
+import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { startWorker } from '../../../core/worker/worker.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { enqueueAll } from './app.ts';

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { defineJob, fixed } from '../../../core/index.ts';
-import { createOperator } from '../../../core/operator/index.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import type { Did, Scenario } from '../types.ts';
 import { counted, jobOf } from './single-jobs.ts';
 

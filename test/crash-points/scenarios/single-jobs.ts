@@ -1,11 +1,11 @@
 /** Jobs that stand alone: retries, times, keys, one of its kind, and what people do to them. */
 
 import * as z from 'zod';
-import type { Job } from '../../../core/app/job.ts';
-import type { Unique } from '../../../core/app/unique.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
 import { defineJob, fixed, PermanentError } from '../../../core/index.ts';
-import { createOperator } from '../../../core/operator/index.ts';
+import type { Job } from '../../../core/kernel/app/job.ts';
+import type { Unique } from '../../../core/kernel/app/unique.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import type { Did, Scenario } from '../types.ts';
 
 const item = z.object({ n: z.number() });

@@ -5,7 +5,7 @@ import { httpServer } from '../../unit/jobs/kit.ts';
 import { cli, from, imports, json, project } from './kit.ts';
 
 const config = (port: number, more = '') => `${imports}
-import { alert, defineAlerts, sendTo, slack } from ${from('core/alerts/index.ts')};
+import { alert, defineAlerts, sendTo, slack } from ${from('core/features/alerts/index.ts')};
 const greet = defineJob({ name: 'greet', payload: z.object({}), async handle() {} });
 export const app = createApp({
   jobs: [greet],

@@ -106,7 +106,7 @@ describe('doctor', () => {
     const shop = (rule: string) =>
       shopWith(
         `alerts: defineAlerts({ rules: [${rule}], to: sendTo(() => {}) })`,
-        `import { alert, defineAlerts, sendTo } from ${from('core/alerts/index.ts')};`,
+        `import { alert, defineAlerts, sendTo } from ${from('core/features/alerts/index.ts')};`,
       );
     const cwd = shop('alert.depth({ above: 0, forMs: 0 })');
     expect((await doctor(cwd)).found).not.toHaveProperty(['alerts.firing']);

@@ -279,6 +279,6 @@ describe('jobs show', () => {
     const { stdout } = await cli(cwd, ['jobs', 'show', id, '--payload']);
     expect(stdout).toMatch(/^payload +\{"to":"nobody"\}$/m);
     expect(stdout).toMatch(/at .*longshore\.config\.ts:\d+:\d+/);
-    expect(stdout).not.toContain('core/attempt');
+    expect(stdout).not.toContain('core/kernel/attempt');
   });
 });

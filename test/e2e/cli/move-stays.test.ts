@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
-import { createOperator } from '../../../core/operator/index.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { verdicts } from '../../../local/move/verdicts.ts';

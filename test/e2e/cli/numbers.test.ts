@@ -2,8 +2,14 @@
 
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { stepMs, stepOf } from '../../../core/metrics/steps.ts';
-import { type Counted, count, countMemory, newTally, packTally } from '../../../core/metrics/tally.ts';
+import { stepMs, stepOf } from '../../../core/features/metrics/steps.ts';
+import {
+  type Counted,
+  count,
+  countMemory,
+  newTally,
+  packTally,
+} from '../../../core/features/metrics/tally.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { cli, project, shopOn } from './kit.ts';
 

@@ -67,7 +67,7 @@ async function sendBatch(folder: string): Promise<void> {
 
 export async function tellStory(): Promise<{ folder: string; told: readonly Told[] }> {
   const folder = makeProject({
-    'longshore.config.ts': `import { defineAlerts, sendTo } from ${from('core/alerts/index.ts')};${watchedConfig}`,
+    'longshore.config.ts': `import { defineAlerts, sendTo } from ${from('core/features/alerts/index.ts')};${watchedConfig}`,
     'functions.ts': functions,
     'main.ts': functionApp,
   });

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { lookAtBatches } from '../../../core/batches/look.ts';
+import { lookAtBatches } from '../../../core/features/batches/look.ts';
 import { connect, startWorker } from '../../../core/index.ts';
 import { writeOrdersCsv } from '../../../examples/demo/samples.ts';
 import { openShop } from './import-worker.ts';

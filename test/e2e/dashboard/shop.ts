@@ -8,7 +8,6 @@ import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import { createDashboard, type DashboardOptions } from '../../../core/dashboard/index.ts';
 import {
   connect,
   createApp,
@@ -18,6 +17,7 @@ import {
   PermanentError,
   startWorker,
 } from '../../../core/index.ts';
+import { createDashboard, type DashboardOptions } from '../../../core/surfaces/dashboard/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { serveHttp } from '../../../local/serve.ts';
 

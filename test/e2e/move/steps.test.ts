@@ -1,8 +1,8 @@
 /** Steps move with their jobs, also when the move dies at any of its calls and is begun again. */
 
 import { describe, expect, it } from 'vitest';
-import { stepsIn } from '../../../core/steps/log.ts';
-import { copySteps, leaveSteps } from '../../../core/steps/moved.ts';
+import { stepsIn } from '../../../core/features/steps/log.ts';
+import { copySteps, leaveSteps } from '../../../core/features/steps/moved.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import type { Fate } from './mortal.ts';

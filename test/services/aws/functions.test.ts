@@ -3,7 +3,7 @@
 import type { SQSHandler } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { alert, defineAlerts, sendTo } from '../../../core/alerts/index.ts';
+import { alert, defineAlerts, sendTo } from '../../../core/features/alerts/index.ts';
 import {
   connect,
   createApp,

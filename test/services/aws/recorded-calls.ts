@@ -9,7 +9,7 @@ import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { systemClock } from '../../../core/base/clock.ts';
 import { connect, withContext } from '../../../core/index.ts';
-import { createOperator } from '../../../core/operator/index.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import { createExampleApp } from '../../../examples/app/app.ts';
 import { s3Files } from '../../../examples/aws/files.ts';
 import { lanes } from '../../../examples/aws/lanes.ts';

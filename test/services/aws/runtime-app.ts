@@ -1,7 +1,7 @@
 /** Every way a job can end. */
 
-import type { StandardSchema } from '../../../core/app/schema.ts';
 import { createApp, defineJob, fixed, keyRing, PermanentError } from '../../../core/index.ts';
+import type { StandardSchema } from '../../../core/kernel/app/schema.ts';
 
 interface Payload {
   readonly how: 'end' | 'throw' | 'permanent' | 'block' | 'wait' | 'exit';

@@ -4,7 +4,7 @@ import { BasicTracerProvider, BatchSpanProcessor, InMemorySpanExporter } from '@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
-import { flushing, telemetry } from '../../../core/otel/index.ts';
+import { flushing, telemetry } from '../../../core/surfaces/otel/index.ts';
 import { lambda } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';

@@ -2,12 +2,12 @@
 
 import { afterEach } from 'vitest';
 import * as z from 'zod';
-import type { App, AppOptions } from '../../../core/app/app.ts';
-import type { HandlerContext } from '../../../core/app/job.ts';
-import type { Schedule } from '../../../core/app/schedule.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
 import { type Client, connect, createApp, defineJob, fixed, keyRing } from '../../../core/index.ts';
+import type { App, AppOptions } from '../../../core/kernel/app/app.ts';
+import type { HandlerContext } from '../../../core/kernel/app/job.ts';
+import type { Schedule } from '../../../core/kernel/app/schedule.ts';
 import {
   type AzureOptions,
   azure,

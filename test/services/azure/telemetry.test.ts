@@ -2,7 +2,7 @@
 
 import { BasicTracerProvider, BatchSpanProcessor, InMemorySpanExporter } from '@opentelemetry/sdk-trace-base';
 import { expect, it } from 'vitest';
-import { telemetry } from '../../../core/otel/index.ts';
+import { telemetry } from '../../../core/surfaces/otel/index.ts';
 import { ancestry, withContextManager } from '../../unit/otel/kit.ts';
 import { functionAppsHere } from './kit.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
-import { lookAtBatches } from '../../../core/batches/look.ts';
+import { lookAtBatches } from '../../../core/features/batches/look.ts';
 import { connect, startWorker } from '../../../core/index.ts';
 import { addressesWith } from '../databases.ts';
 import { id, open, rows, shop } from './program.ts';

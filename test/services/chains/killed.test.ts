@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
-import { lookAtBatches } from '../../../core/batches/look.ts';
+import { lookAtBatches } from '../../../core/features/batches/look.ts';
 import { connect, startWorker } from '../../../core/index.ts';
 import { addressesWith } from '../databases.ts';
 import { chained, open } from './program.ts';

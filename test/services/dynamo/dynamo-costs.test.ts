@@ -6,7 +6,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
-import { createOperator } from '../../../core/operator/index.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import { createDynamoTable, dynamoStore, lambda } from '../../../functions/aws/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { lookAtBatches } from '../../../core/batches/look.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { lookAtBatches } from '../../../core/features/batches/look.ts';
 import {
   type AppOptions,
   connect,

@@ -1,8 +1,8 @@
 /** Steps that share a transaction with what they write. */
 
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { JobDefinition } from '../../../core/app/job.ts';
 import { connect, defineJob, fixed, type HandlerContext } from '../../../core/index.ts';
+import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { postgresStore } from '../../../local/backends/postgres/index.ts';
 import { heldTimers } from '../../kit/clocks.ts';

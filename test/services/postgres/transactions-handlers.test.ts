@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { JobDefinition } from '../../../core/app/job.ts';
 import { defineJob, fixed, type HandlerContext } from '../../../core/index.ts';
+import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { heldTimers } from '../../kit/clocks.ts';
 import { until } from '../../kit/until.ts';

@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { defineJob } from '../../../core/app/job.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
 import { keyRing, parseSigningKeys } from '../../../core/envelope/signing.ts';
+import { defineJob } from '../../../core/kernel/app/job.ts';
 import { bench, secret } from '../../unit/core/kit.ts';
 
 const root = join(import.meta.dirname, '../../..');

@@ -2,10 +2,10 @@
 
 import { afterAll, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createRun } from '../../../core/attempt/run.ts';
 import { systemClock } from '../../../core/base/clock.ts';
-import { attempt } from '../../../core/flow.ts';
 import { connect, createApp, defineJob, keyRing, type LongshoreEvent } from '../../../core/index.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { until } from '../../kit/until.ts';
 import { databasesWith } from '../databases.ts';
 

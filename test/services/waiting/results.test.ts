@@ -3,10 +3,10 @@
 import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createRun } from '../../../core/attempt/run.ts';
 import type { RecordStore } from '../../../core/contract/store.ts';
-import { attempt } from '../../../core/flow.ts';
 import { connect, createApp, defineJob, keyRing, PermanentError, startWorker } from '../../../core/index.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { postgres, postgresStore } from '../../../local/backends/postgres/index.ts';
 import { until } from '../../kit/until.ts';

@@ -1,9 +1,9 @@
 /** An app with one job that does nothing unless `parts` say otherwise, for laws that need a worker or an attempt. */
 
-import type { Breaker } from '../../../core/app/breaker.ts';
-import type { Limits } from '../../../core/app/flow-control.ts';
 import { systemClock } from '../../../core/base/clock.ts';
 import { type App, createApp, defineJob, type HandlerContext, keyRing } from '../../../core/index.ts';
+import type { Breaker } from '../../../core/kernel/app/breaker.ts';
+import type { Limits } from '../../../core/kernel/app/flow-control.ts';
 import { type Kit, mail } from './kit.ts';
 
 const signing = keyRing([{ kid: 'law', secret: new Uint8Array(32) }]);

@@ -1,9 +1,9 @@
 /** Laws of jobs that hand on what they return. */
 
 import assert from 'node:assert/strict';
-import { createRun } from '../../../core/attempt/run.ts';
-import { attempt } from '../../../core/flow.ts';
 import { connect, createApp, defineJob } from '../../../core/index.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { appOf } from './app.ts';
 import { type Kit, mail, second } from './kit.ts';

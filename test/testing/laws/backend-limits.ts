@@ -1,12 +1,12 @@
 /** Laws of limits over all workers, on a queue with its own store or with one beside it. */
 
 import assert from 'node:assert/strict';
-import type { AttemptResult } from '../../../core/attempt/attempt.ts';
-import { createRun, type Run } from '../../../core/attempt/run.ts';
 import { RateLimitedError } from '../../../core/base/errors.ts';
-import { attempt } from '../../../core/flow.ts';
+import { lookingAtLines } from '../../../core/features/limits/lines.ts';
 import { connect, RetryAfterError, SnoozeError } from '../../../core/index.ts';
-import { lookingAtLines } from '../../../core/limits/lines.ts';
+import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
+import { createRun, type Run } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { appOf, type Parts } from './app.ts';
 import { hour, type Kit, minute, second } from './kit.ts';

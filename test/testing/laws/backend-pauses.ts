@@ -1,9 +1,9 @@
 /** Laws of jobs that are paused by their name: none begins on any worker, none is lost, and no attempt is spent. */
 
 import assert from 'node:assert/strict';
-import { closeBreaker } from '../../../core/limits/breaker.ts';
-import { pauseJob, resumeJob } from '../../../core/limits/pause.ts';
-import { stoppedJobs } from '../../../core/limits/stopped.ts';
+import { closeBreaker } from '../../../core/features/limits/breaker.ts';
+import { pauseJob, resumeJob } from '../../../core/features/limits/pause.ts';
+import { stoppedJobs } from '../../../core/features/limits/stopped.ts';
 import { hour, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 import { stopping } from './stopping-kit.ts';

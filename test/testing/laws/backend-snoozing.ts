@@ -1,11 +1,11 @@
 /** Laws of a handler that gives its job back for later. */
 
 import assert from 'node:assert/strict';
-import type { AttemptResult } from '../../../core/attempt/attempt.ts';
-import { createRun } from '../../../core/attempt/run.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
-import { attempt } from '../../../core/flow.ts';
 import { connect, SnoozeError } from '../../../core/index.ts';
+import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { appOf } from './app.ts';
 import { type Kit, second } from './kit.ts';

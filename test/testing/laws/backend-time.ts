@@ -1,9 +1,9 @@
 /** Laws of a queue that says its own time: it decides what is due, and no host's clock does. */
 
 import assert from 'node:assert/strict';
-import { createRun } from '../../../core/attempt/run.ts';
-import { attempt } from '../../../core/flow.ts';
 import { connect } from '../../../core/index.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { appOf } from './app.ts';
 import { hour, second } from './kit.ts';

@@ -1,12 +1,12 @@
 /** Laws of waking for what clients and attempts do: the jobs that they make ready wake a fetch as well. */
 
 import assert from 'node:assert/strict';
-import { createRun } from '../../../core/attempt/run.ts';
-import { attempt } from '../../../core/flow.ts';
+import { closeBreaker } from '../../../core/features/limits/breaker.ts';
+import { pauseJob, resumeJob } from '../../../core/features/limits/pause.ts';
 import { connect, createApp, defineJob, type HandlerContext } from '../../../core/index.ts';
-import { closeBreaker } from '../../../core/limits/breaker.ts';
-import { pauseJob, resumeJob } from '../../../core/limits/pause.ts';
-import { createOperator } from '../../../core/operator/index.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import { appOf, type Parts } from './app.ts';
 import { untilHearing, woken } from './backend-waking.ts';
 import { hour, type Kit, mail, minute } from './kit.ts';

@@ -1,16 +1,16 @@
 /** What an entry point brings to its laws, and the verbs in which they are written. */
 
 import assert from 'node:assert/strict';
-import { type App, createApp, type FailureHook } from '../../../core/app/app.ts';
-import { defineJob, type HandlerContext, type Job } from '../../../core/app/job.ts';
-import { fixed } from '../../../core/app/retry.ts';
-import type { StandardSchema } from '../../../core/app/schema.ts';
 import type { Clock } from '../../../core/base/clock.ts';
 import { PermanentError, SnoozeError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { DeadLetter } from '../../../core/contract/admin.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
+import { type App, createApp, type FailureHook } from '../../../core/kernel/app/app.ts';
+import { defineJob, type HandlerContext, type Job } from '../../../core/kernel/app/job.ts';
+import { fixed } from '../../../core/kernel/app/retry.ts';
+import type { StandardSchema } from '../../../core/kernel/app/schema.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { mail, minute, reports, second } from './kit.ts';
 
 export interface EntrypointOptions {

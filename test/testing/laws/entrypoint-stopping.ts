@@ -1,7 +1,7 @@
 /** Laws of jobs that are stopped, where a platform calls with messages: it must be told of them as of jobs that come again. */
 
 import assert from 'node:assert/strict';
-import { pauseJob, resumeJob } from '../../../core/limits/pause.ts';
+import { pauseJob, resumeJob } from '../../../core/features/limits/pause.ts';
 import { type EntrypointKit, type EntrypointLaw, permanent, takesTime } from './entrypoint-kit.ts';
 import { minute, second } from './kit.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { HandlerContext } from '../../../core/app/job.ts';
+import type { HandlerContext } from '../../../core/kernel/app/job.ts';
 import { type EntrypointLaw, takesTime } from './entrypoint-kit.ts';
 import { hour, mail, minute, second } from './kit.ts';
 

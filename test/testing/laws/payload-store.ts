@@ -1,15 +1,15 @@
 /** The laws of a payload store: bytes by key, and what becomes of them with their job. */
 
 import assert from 'node:assert/strict';
-import { createApp } from '../../../core/app/app.ts';
-import { defineJob } from '../../../core/app/job.ts';
-import { fixed } from '../../../core/app/retry.ts';
-import type { StandardSchema } from '../../../core/app/schema.ts';
-import { createRun } from '../../../core/attempt/run.ts';
 import { LongshoreError, PermanentError } from '../../../core/base/errors.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
-import { attempt } from '../../../core/flow.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import { defineJob } from '../../../core/kernel/app/job.ts';
+import { fixed } from '../../../core/kernel/app/retry.ts';
+import type { StandardSchema } from '../../../core/kernel/app/schema.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

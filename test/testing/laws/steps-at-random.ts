@@ -1,8 +1,8 @@
 /** Random sequences of all that can happen to steps, compared with a model that has no storage. */
 
 import assert from 'node:assert/strict';
-import { type RememberedStep, StepLog, stepsIn } from '../../../core/steps/log.ts';
-import { deliver, register } from '../../../core/steps/waiters.ts';
+import { type RememberedStep, StepLog, stepsIn } from '../../../core/features/steps/log.ts';
+import { deliver, register } from '../../../core/features/steps/waiters.ts';
 import { drawing } from './groups-at-random.ts';
 import { type Kit, minute, second } from './kit.ts';
 import { clockOf, ownerOf, stepsOf } from './store-steps-kit.ts';

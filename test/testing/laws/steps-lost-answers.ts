@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import type { StepStore } from '../../../core/contract/steps.ts';
-import { type RememberedStep, StepLog } from '../../../core/steps/log.ts';
-import { deliver, register } from '../../../core/steps/waiters.ts';
+import { type RememberedStep, StepLog } from '../../../core/features/steps/log.ts';
+import { deliver, register } from '../../../core/features/steps/waiters.ts';
 import { drawing } from './groups-at-random.ts';
 import { hour, type Kit, minute } from './kit.ts';
 import { clockOf, ownerOf, stepsOf } from './store-steps-kit.ts';

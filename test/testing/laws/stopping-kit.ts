@@ -1,14 +1,14 @@
 /** Two workers of one queue, each with what it remembers of the limits itself, for laws of jobs that are stopped. */
 
 import assert from 'node:assert/strict';
-import type { AttemptResult } from '../../../core/attempt/attempt.ts';
-import { createRun, type Run } from '../../../core/attempt/run.ts';
 import { systemClock } from '../../../core/base/clock.ts';
 import { PermanentError, SnoozeError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
-import { attempt } from '../../../core/flow.ts';
 import { type App, type Client, connect, type Job } from '../../../core/index.ts';
+import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
+import { createRun, type Run } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { appOf, type Parts } from './app.ts';
 import { type Kit, mail, minute, second } from './kit.ts';

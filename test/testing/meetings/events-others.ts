@@ -1,6 +1,6 @@
 /** Others on the same data, and other ways on which a job comes to its handler. */
 
-import { createHttpHandler } from '../../../core/http/index.ts';
+import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
 import { move as moveBacklog } from '../../../local/move/move.ts';
 import { outbox } from '../../../local/outbox/outbox.ts';
 import { startRelay } from '../../../local/outbox/relay.ts';

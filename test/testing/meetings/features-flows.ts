@@ -1,7 +1,7 @@
 /** Features of more than one job, and of jobs that go on where they were. */
 
-import type { BatchSummary } from '../../../core/app/batch.ts';
 import type { HandlerContext, Job } from '../../../core/index.ts';
+import type { BatchSummary } from '../../../core/kernel/app/batch.ts';
 import type { Fate, Feature, Seen, Sent } from './feature.ts';
 import { atOnce, each, jobOf, named, queue, three, workJob } from './jobs.ts';
 import { type Process, poison, type Work } from './process.ts';

@@ -1,6 +1,6 @@
 /** Features that hold jobs back: limits, groups, breakers, pauses. */
 
-import { createOperator } from '../../../core/operator/index.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import type { Feature, Seen, Sent, SentJob } from './feature.ts';
 import { atOnce, each, endOf, queue, three, workJob } from './jobs.ts';
 import { type Process, poison } from './process.ts';

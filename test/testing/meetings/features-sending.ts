@@ -1,6 +1,6 @@
 /** Features of the call that enqueues, and of what a message carries. */
 
-import type { Unique } from '../../../core/app/unique.ts';
+import type { Unique } from '../../../core/kernel/app/unique.ts';
 import type { Feature, Seen } from './feature.ts';
 import { each, endOf, filling, one, three, workJob } from './jobs.ts';
 

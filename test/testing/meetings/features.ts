@@ -1,10 +1,10 @@
 /** Every feature of a job. One that is missing in this table does not compile, or its options are not in `featureOf`. */
 
-import type { JobDefinition } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
-import type { QueueOptions } from '../../../core/app/queues.ts';
-import type { StandardSchema } from '../../../core/app/schema.ts';
-import type { StoredScheduleDefinition } from '../../../core/app/stored-schedule.ts';
+import type { JobDefinition } from '../../../core/kernel/app/job.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
+import type { QueueOptions } from '../../../core/kernel/app/queues.ts';
+import type { StandardSchema } from '../../../core/kernel/app/schema.ts';
+import type { StoredScheduleDefinition } from '../../../core/kernel/app/stored-schedule.ts';
 import type { Feature } from './feature.ts';
 import * as flows from './features-flows.ts';
 import * as limits from './features-limits.ts';

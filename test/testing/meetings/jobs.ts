@@ -1,10 +1,10 @@
 /** The jobs of the features, and the ways in which several of them send. */
 
 import { extname } from 'node:path';
-import type { JobDefinition } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
-import type { StandardSchema } from '../../../core/app/schema.ts';
 import { defineJob, delays, type Job } from '../../../core/index.ts';
+import type { JobDefinition } from '../../../core/kernel/app/job.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
+import type { StandardSchema } from '../../../core/kernel/app/schema.ts';
 import type { Seen, SentJob } from './feature.ts';
 import { type Process, queue, type Run, type Work } from './process.ts';
 

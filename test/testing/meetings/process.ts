@@ -1,6 +1,5 @@
 /** A process of the world: an app, a client and a worker, which can be frozen, killed or cut off from its queue. */
 
-import type { AppOptions } from '../../../core/app/app.ts';
 import type { Clock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
@@ -17,6 +16,7 @@ import {
   startWorker,
   tick,
 } from '../../../core/index.ts';
+import type { AppOptions } from '../../../core/kernel/app/app.ts';
 import type { Backends } from '../../../core/routing/backends.ts';
 import { behind, type Gate } from './calls.ts';
 import type { Timeline } from './timeline.ts';

@@ -3,7 +3,7 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { JobRecord, PayloadStore } from '../../../core/contract/store.ts';
-import { createOperator, type Operator } from '../../../core/operator/index.ts';
+import { createOperator, type Operator } from '../../../core/operations/index.ts';
 import type { Feature, Seen, Sent, SentJob } from './feature.ts';
 import { type Address, type AppParts, createProcess, type Process, type Run } from './process.ts';
 import { createTimeline, type Timeline } from './timeline.ts';

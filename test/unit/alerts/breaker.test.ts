@@ -1,9 +1,9 @@
 /** The condition of an open breaker. */
 
 import { describe, expect, it } from 'vitest';
-import { alert } from '../../../core/alerts/index.ts';
-import { closeBreaker } from '../../../core/limits/breaker.ts';
-import { pauseJob } from '../../../core/limits/pause.ts';
+import { alert } from '../../../core/features/alerts/index.ts';
+import { closeBreaker } from '../../../core/features/limits/breaker.ts';
+import { pauseJob } from '../../../core/features/limits/pause.ts';
 import { job } from '../core/kit.ts';
 import { instead, minuteMs, watched, work } from './kit.ts';
 

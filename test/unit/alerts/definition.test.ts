@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { alert, defineAlerts } from '../../../core/alerts/index.ts';
-import type { AlertRule } from '../../../core/app/alerts.ts';
-import { defineSchedule } from '../../../core/app/schedule.ts';
+import { alert, defineAlerts } from '../../../core/features/alerts/index.ts';
+import type { AlertRule } from '../../../core/kernel/app/alerts.ts';
+import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
 import { bench, refusalText } from '../core/kit.ts';
 import { minuteMs, work } from './kit.ts';
 

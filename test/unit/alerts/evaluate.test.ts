@@ -1,9 +1,9 @@
 /** An alert fires once it has held for its time, is told once over all hosts and restarts, and ends once. */
 
 import { describe, expect, it } from 'vitest';
-import { alert, sendTo } from '../../../core/alerts/index.ts';
-import type { AlertNotice } from '../../../core/app/alerts.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
+import { alert, sendTo } from '../../../core/features/alerts/index.ts';
+import type { AlertNotice } from '../../../core/kernel/app/alerts.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { startMs } from '../core/kit.ts';
 import { anotherHost, instead, look, minuteMs, watched } from './kit.ts';

@@ -1,10 +1,10 @@
 /** Pings of schedules: sent in order, from wherever the job runs; a monitor that fails or hangs costs the job nothing. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { heartbeat } from '../../../core/alerts/index.ts';
-import { defineSchedule, type Ping, type PingKind } from '../../../core/app/schedule.ts';
 import { PermanentError } from '../../../core/base/errors.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
+import { heartbeat } from '../../../core/features/alerts/index.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { defineSchedule, type Ping, type PingKind } from '../../../core/kernel/app/schedule.ts';
 import { bench, job, refusalText, until } from '../core/kit.ts';
 import { httpServer, rawServer } from '../jobs/kit.ts';
 
@@ -242,7 +242,7 @@ describe('heartbeat()', () => {
 
 describe('an app without pings', () => {
   it('makes none of its attempts pass the step', async () => {
-    const { pinged } = await import('../../../core/attempt/pinged.ts');
+    const { pinged } = await import('../../../core/kernel/attempt/pinged.ts');
     const { admitted } = await import('../core/step-kit.ts');
     const work = job();
     const b = bench({ jobs: [work] });

@@ -1,12 +1,12 @@
 /** Who looks at the alerts: a worker, soon after its start and then once a minute; and the timer of a cloud. */
 
 import { describe, expect, it } from 'vitest';
-import { alert } from '../../../core/alerts/index.ts';
+import { alert } from '../../../core/features/alerts/index.ts';
 // Loaded here, because the clock of these tests does not wait for a module.
-import '../../../core/alerts/evaluate.ts';
-import { defineSchedule } from '../../../core/app/schedule.ts';
+import '../../../core/features/alerts/evaluate.ts';
+import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
+import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { createScheduleHandler } from '../../../core/serverless/schedule.ts';
-import { startWorker } from '../../../core/worker/worker.ts';
 import { settle } from '../worker/kit.ts';
 import { instead, minuteMs, watched, work } from './kit.ts';
 

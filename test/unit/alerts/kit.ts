@@ -1,17 +1,17 @@
 /** An app with alerts on a queue in memory, evaluated whenever the test says so. */
 
+import type { QueueStats } from '../../../core/contract/admin.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { Stores } from '../../../core/contract/store.ts';
 import {
   type Alerts,
   type AlertsDefinition,
   alert,
   defineAlerts,
   sendTo,
-} from '../../../core/alerts/index.ts';
-import type { AlertNotice } from '../../../core/app/alerts.ts';
-import type { QueueStats } from '../../../core/contract/admin.ts';
-import type { QueueBackend } from '../../../core/contract/queue.ts';
-import type { Stores } from '../../../core/contract/store.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
+} from '../../../core/features/alerts/index.ts';
+import type { AlertNotice } from '../../../core/kernel/app/alerts.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { type BenchOptions, bench, job } from '../core/kit.ts';
 
 export const minuteMs = 60_000;

@@ -1,14 +1,14 @@
 /** Each condition: what it is true of, and what it says where it cannot know. */
 
 import { describe, expect, it } from 'vitest';
-import { alert } from '../../../core/alerts/index.ts';
-import type { AlertRule } from '../../../core/app/alerts.ts';
-import { defineSchedule } from '../../../core/app/schedule.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
-import { newTally, packTally } from '../../../core/metrics/tally.ts';
-import { pauseSchedule, resumeSchedule } from '../../../core/scheduler/pause.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
+import { alert } from '../../../core/features/alerts/index.ts';
+import { newTally, packTally } from '../../../core/features/metrics/tally.ts';
+import { pauseSchedule, resumeSchedule } from '../../../core/features/schedules/pause.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import type { AlertRule } from '../../../core/kernel/app/alerts.ts';
+import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { instead, look, minuteMs, saying, stats, watched, work } from './kit.ts';
 
 /** Looks with this rule until it must have fired; answers what was sent. */

@@ -1,7 +1,7 @@
 /** Schedules made at run time that are late or fail: one alert for all of them. */
 
 import { expect, it } from 'vitest';
-import { alert } from '../../../core/alerts/index.ts';
+import { alert } from '../../../core/features/alerts/index.ts';
 import { connect, tick } from '../../../core/index.ts';
 import { watched, work } from './kit.ts';
 

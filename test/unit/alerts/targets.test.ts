@@ -1,9 +1,9 @@
 /** Where notices go: real servers on loopback that answer, refuse, hang and forget; nothing is lost, and no secret is shown. */
 
 import { describe, expect, it } from 'vitest';
-import { alert, sendTo, slack, webhook } from '../../../core/alerts/index.ts';
-import type { AlertTarget } from '../../../core/app/alerts.ts';
+import { alert, sendTo, slack, webhook } from '../../../core/features/alerts/index.ts';
 import { verifyWebhook } from '../../../core/jobs/index.ts';
+import type { AlertTarget } from '../../../core/kernel/app/alerts.ts';
 import { refusalText, startMs } from '../core/kit.ts';
 import { httpServer, rawServer } from '../jobs/kit.ts';
 import { minuteMs, saying, stats, watched } from './kit.ts';

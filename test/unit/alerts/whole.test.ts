@@ -1,7 +1,7 @@
 /** What the alerts know of the whole: the dead letters of all queues together, and who runs the jobs. */
 
 import { expect, it } from 'vitest';
-import { alert } from '../../../core/alerts/index.ts';
+import { alert } from '../../../core/features/alerts/index.ts';
 import { look, saying, stats, watched } from './kit.ts';
 
 it('dead letters of all queues are added up', async () => {

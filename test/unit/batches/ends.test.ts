@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createRun } from '../../../core/attempt/run.ts';
-import { lookAtBatches } from '../../../core/batches/look.ts';
-import { attempt } from '../../../core/flow.ts';
+import { lookAtBatches } from '../../../core/features/batches/look.ts';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { createVirtualClock, testApp } from '../../testing/index.ts';

@@ -1,7 +1,7 @@
 /** Looking at batches: each quiet one in its turn, and those that the release before has listed. */
 
 import { expect, it } from 'vitest';
-import { lookAtBatches } from '../../../core/batches/look.ts';
+import { lookAtBatches } from '../../../core/features/batches/look.ts';
 import { batchStore } from '../../../core/kit/records/batches.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { items, shop } from './shop.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { lookAtBatches } from '../../../core/batches/look.ts';
+import { lookAtBatches } from '../../../core/features/batches/look.ts';
 import { createApp, defineJob, type LongshoreEvent } from '../../../core/index.ts';
 import { testApp } from '../../testing/index.ts';
 

@@ -1,11 +1,11 @@
 /** What an app asks of a backend that it cannot do is refused at the start, all of it at once. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Abilities } from '../../../core/enqueue/abilities.ts';
-import { abilitiesOf } from '../../../core/enqueue/abilities.ts';
-import { clientOf } from '../../../core/enqueue/connect.ts';
-import { knownAbilities } from '../../../core/enqueue/known-abilities.ts';
 import { connect, createApp, startWorker } from '../../../core/index.ts';
+import type { Abilities } from '../../../core/kernel/enqueue/abilities.ts';
+import { abilitiesOf } from '../../../core/kernel/enqueue/abilities.ts';
+import { clientOf } from '../../../core/kernel/enqueue/connect.ts';
+import { knownAbilities } from '../../../core/kernel/enqueue/known-abilities.ts';
 import { dynamoStore, lambda, sqs } from '../../../functions/aws/index.ts';
 import { azure, serviceBus, tableStore } from '../../../functions/azure/index.ts';
 import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';

@@ -1,13 +1,13 @@
 /** A queue beside its store: a process dies before the end of its job is written, and nobody who waits for that end waits for ever. */
 
 import { expect, it } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
-import { defineSchedule } from '../../../core/app/schedule.ts';
-import { createRun } from '../../../core/attempt/run.ts';
-import { lookAtBatches } from '../../../core/batches/look.ts';
-import { attempt } from '../../../core/flow.ts';
+import { lookAtBatches } from '../../../core/features/batches/look.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
 import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { job, ring, startMs } from './kit.ts';

@@ -2,10 +2,6 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createApp } from '../../../core/app/app.ts';
-import { defineJob } from '../../../core/app/job.ts';
-import { delays } from '../../../core/app/retry.ts';
-import { defineSchedule } from '../../../core/app/schedule.ts';
 import {
   errorCodes,
   LongshoreError,
@@ -14,6 +10,10 @@ import {
   SnoozeError,
 } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import { defineJob } from '../../../core/kernel/app/job.ts';
+import { delays } from '../../../core/kernel/app/retry.ts';
+import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { anything, job, refusal, refusalText, ring } from './kit.ts';

@@ -1,9 +1,9 @@
 /** One job, enqueued or refused. */
 
 import { expect } from 'vitest';
-import type { Job } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
 import { type Envelope, readEnvelope } from '../../../core/envelope/envelope.ts';
+import type { Job } from '../../../core/kernel/app/job.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
 import { bench, refusalText, ring } from './kit.ts';
 
 /** Enqueues one job and returns its envelope as the queue holds it. */

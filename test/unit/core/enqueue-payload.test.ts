@@ -3,7 +3,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { defineJob, type Job } from '../../../core/app/job.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
 import { refused, sent } from './enqueue-kit.ts';
 import { bench, job, refusal } from './kit.ts';
 

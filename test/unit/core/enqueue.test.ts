@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { withContext } from '../../../core/app/context.ts';
-import { defineJob, type Job } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
+import { withContext } from '../../../core/kernel/app/context.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { refused, sent } from './enqueue-kit.ts';
 import { bench, job, refusalText, startMs } from './kit.ts';

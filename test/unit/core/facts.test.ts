@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { describe, it } from 'vitest';
-import { defineSchedule } from '../../../core/app/schedule.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
+import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
-import { startWorker } from '../../../core/worker/worker.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { startMs as at, bench, job } from './kit.ts';
 import { recordingBench } from './recording-kit.ts';

@@ -1,14 +1,14 @@
 /** `onError` and `onDeadLetter`: who is called, with what, and that nothing they do is felt by a job. */
 
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
-import type { Job } from '../../../core/app/job.ts';
-import { fixed } from '../../../core/app/retry.ts';
-import '../../../core/attempt/call-hooks.ts'; // loaded on demand, which would take real time
-import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
-import { createRun } from '../../../core/attempt/run.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import type { Job } from '../../../core/kernel/app/job.ts';
+import { fixed } from '../../../core/kernel/app/retry.ts';
+import '../../../core/kernel/attempt/call-hooks.ts'; // loaded on demand, which would take real time
 import { PermanentError } from '../../../core/base/errors.ts';
 import type { JobFailure } from '../../../core/contract/outcome.ts';
+import { hooksEnded } from '../../../core/kernel/attempt/failure-hooks.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
 import { type BenchOptions, bench, envelope, job, startMs } from './kit.ts';
 
 interface Call extends JobFailure {

@@ -2,7 +2,6 @@
 
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { abortReason } from '../../../core/attempt/run.ts';
 import {
   LongshoreError,
   PermanentError,
@@ -11,7 +10,8 @@ import {
   SnoozeError,
 } from '../../../core/base/errors.ts';
 import { reportError, stackText } from '../../../core/base/failure.ts';
-import { packError, unpackError } from '../../../core/sandbox/messages.ts';
+import { packError, unpackError } from '../../../core/features/sandbox/messages.ts';
+import { abortReason } from '../../../core/kernel/attempt/run.ts';
 import { bench, job } from './kit.ts';
 
 describe('the stack that is kept', () => {

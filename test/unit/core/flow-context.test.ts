@@ -3,9 +3,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { currentContext, withContext } from '../../../core/app/context.ts';
-import { defineJob, type HandlerContext, type Job } from '../../../core/app/job.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { currentContext, withContext } from '../../../core/kernel/app/context.ts';
+import { defineJob, type HandlerContext, type Job } from '../../../core/kernel/app/job.ts';
 import { bench, job, ring, startMs } from './kit.ts';
 
 const context = { tenantId: 'acme', actorId: 'u-7', requestId: 'r-9', traceparent: '00-aa-bb-01' };

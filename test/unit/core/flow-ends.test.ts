@@ -1,9 +1,9 @@
 /** Attempts that end from outside: timeout, cancel, shutdown, a lost lease, a backend that does not answer. */
 
 import { describe, expect, it, vi } from 'vitest';
-import type { HandlerContext, Job } from '../../../core/app/job.ts';
-import { createRun, type Run } from '../../../core/attempt/run.ts';
 import { PermanentError } from '../../../core/base/errors.ts';
+import type { HandlerContext, Job } from '../../../core/kernel/app/job.ts';
+import { createRun, type Run } from '../../../core/kernel/attempt/run.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { type Bench, type BenchOptions, bench, job, startMs, until } from './kit.ts';
 

@@ -1,7 +1,7 @@
 /** Jobs that wait for an event, and those who emit it. */
 
 import { describe, expect, it, vi } from 'vitest';
-import { lookAtBatches } from '../../../core/batches/look.ts';
+import { lookAtBatches } from '../../../core/features/batches/look.ts';
 import { bench, job } from './kit.ts';
 
 const day = 86_400_000;

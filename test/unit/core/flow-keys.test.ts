@@ -1,12 +1,12 @@
 /** The idempotency guard: two jobs with one key have one effect, and a failed attempt never blocks its own retry. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
-import type { HandlerContext } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
-import { createRun } from '../../../core/attempt/run.ts';
 import { RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import type { HandlerContext } from '../../../core/kernel/app/job.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { testApp } from '../../testing/index.ts';
 import { type Bench, type BenchOptions, bench, job, until } from './kit.ts';

@@ -2,13 +2,13 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { JobDefinition } from '../../../core/app/job.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
 import { createApp, SnoozeError } from '../../../core/index.ts';
+import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { dynamoStore } from '../../../functions/aws/dynamo/index.ts';
 // Loaded here, because 1000 turns of the event loop do not wait for a module.
-import '../../../core/limits/gates.ts';
+import '../../../core/features/limits/gates.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { type anything, bench, job, refusalText, ring, until } from './kit.ts';
 

@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { delays, fixed, none, type RetryPolicy } from '../../../core/app/retry.ts';
 import { PermanentError, RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import { reportError } from '../../../core/base/failure.ts';
-import { attempt } from '../../../core/flow.ts';
+import { delays, fixed, none, type RetryPolicy } from '../../../core/kernel/app/retry.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { bench, envelope, job, startMs } from './kit.ts';
 

@@ -1,10 +1,10 @@
 /** What must not be written, what must not depend on writing, and in which order things happen. */
 
 import { describe, expect, it, vi } from 'vitest';
-import type { Run } from '../../../core/attempt/run.ts';
 import { LongshoreError, PermanentError } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { attempt } from '../../../core/flow.ts';
+import type { Run } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { envelope, job } from './kit.ts';

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { defineJob, type Job } from '../../../core/app/job.ts';
-import { fixed } from '../../../core/app/retry.ts';
 import { PermanentError } from '../../../core/base/errors.ts';
-import { attempt } from '../../../core/flow.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
+import { fixed } from '../../../core/kernel/app/retry.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { job } from './kit.ts';
 import { failingWriter, type RecordingBench, recordingBench, withWriter } from './recording-kit.ts';
 

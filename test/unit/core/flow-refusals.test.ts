@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { defineJob, type Job } from '../../../core/app/job.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
 import { bench, envelope, job, ring, secret, startMs } from './kit.ts';
 
 /** A job that must not run. */

@@ -1,10 +1,10 @@
 /** Steps of a job: what is remembered, and what is done again. */
 
 import { describe, expect, it } from 'vitest';
-import type { HandlerContext } from '../../../core/app/job.ts';
+import { nameOfJob, StepLog, stepsIn } from '../../../core/features/steps/log.ts';
+import { sealedSteps } from '../../../core/features/steps/sealed.ts';
 import { PermanentError } from '../../../core/index.ts';
-import { nameOfJob, StepLog, stepsIn } from '../../../core/steps/log.ts';
-import { sealedSteps } from '../../../core/steps/sealed.ts';
+import type { HandlerContext } from '../../../core/kernel/app/job.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { bench, job } from './kit.ts';
 

@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { defineJob, type Job } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
-import type { Run } from '../../../core/attempt/run.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
+import type { Run } from '../../../core/kernel/attempt/run.ts';
 import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
 import { bench, job, startMs } from './kit.ts';
 import { recordingBench, withWriter } from './recording-kit.ts';

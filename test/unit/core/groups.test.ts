@@ -1,10 +1,10 @@
 /** Groups from the app's options to the message. */
 
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { startWorker } from '../../../core/worker/worker.ts';
 import { sqs } from '../../../functions/aws/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';

@@ -2,13 +2,13 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
-import { createDashboard } from '../../../core/dashboard/dashboard.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { signingFromEnv } from '../../../core/envelope/signing-keys.ts';
-import { createHttpHandler } from '../../../core/http/index.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { startWorker } from '../../../core/worker/worker.ts';
+import { createDashboard } from '../../../core/surfaces/dashboard/dashboard.ts';
+import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
 import { lambda, sqs } from '../../../functions/aws/index.ts';
 import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
 import { startLocal } from '../../../local/start.ts';

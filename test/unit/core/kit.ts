@@ -1,11 +1,6 @@
 /** What the core tests share: an app on a queue in memory with a clock of its own, and one attempt at a time. */
 
 import * as z from 'zod';
-import { type AppOptions, createApp } from '../../../core/app/app.ts';
-import { defineJob, type Job, type JobDefinition } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
-import type { AttemptResult } from '../../../core/attempt/attempt.ts';
-import { createRun, type Run } from '../../../core/attempt/run.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
@@ -13,7 +8,12 @@ import type { Stores } from '../../../core/contract/store.ts';
 import type { Envelope } from '../../../core/envelope/envelope.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { writeEnvelope } from '../../../core/envelope/write-envelope.ts';
-import { attempt } from '../../../core/flow.ts';
+import { type AppOptions, createApp } from '../../../core/kernel/app/app.ts';
+import { defineJob, type Job, type JobDefinition } from '../../../core/kernel/app/job.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
+import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
+import { createRun, type Run } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { eventsIn } from '../../kit/events.ts';

@@ -1,11 +1,11 @@
 /** A store that is away when a job ends hears of the end when it is back. */
 
 import { describe, expect, it } from 'vitest';
-import { fixed } from '../../../core/app/retry.ts';
-import { endsWritten, lastEndsWritten } from '../../../core/attempt/late-ends.ts';
 import { PermanentError } from '../../../core/base/errors.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import { startWorker } from '../../../core/index.ts';
+import { fixed } from '../../../core/kernel/app/retry.ts';
+import { endsWritten, lastEndsWritten } from '../../../core/kernel/attempt/late-ends.ts';
 import { settle } from '../worker/kit.ts';
 import { job } from './kit.ts';
 import { type RecordingBench, recordingBench, withWriter } from './recording-kit.ts';

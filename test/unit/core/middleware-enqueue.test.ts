@@ -1,11 +1,11 @@
 /** Middleware around calls that enqueue: what it sees, what it may change, and what becomes of its errors. */
 
 import { describe, expect, it } from 'vitest';
-import { currentContext, withContext } from '../../../core/app/context.ts';
-import type { EnqueueCall, EnqueueMiddleware } from '../../../core/app/middleware.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
-import { createHttpHandler } from '../../../core/http/index.ts';
+import { currentContext, withContext } from '../../../core/kernel/app/context.ts';
+import type { EnqueueCall, EnqueueMiddleware } from '../../../core/kernel/app/middleware.ts';
+import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
 import { type BenchOptions, bench, job, refusalText, ring, startMs } from './kit.ts';
 
 const first = job({ name: 'first', queue: 'mail' });

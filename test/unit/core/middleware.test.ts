@@ -2,13 +2,13 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
-import { currentContext, withContext } from '../../../core/app/context.ts';
-import type { AttemptMiddleware } from '../../../core/app/job.ts';
-import type { Middleware } from '../../../core/app/middleware.ts';
-import { fixed } from '../../../core/app/retry.ts';
 import { PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import { currentContext, withContext } from '../../../core/kernel/app/context.ts';
+import type { AttemptMiddleware } from '../../../core/kernel/app/job.ts';
+import type { Middleware } from '../../../core/kernel/app/middleware.ts';
+import { fixed } from '../../../core/kernel/app/retry.ts';
 import { settle } from '../worker/kit.ts';
 import { bench, job, refusalText, ring, startMs, until } from './kit.ts';
 

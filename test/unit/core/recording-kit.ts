@@ -1,12 +1,12 @@
 /** A queue that keeps no state, a store beside it, and one attempt at a time. */
 
-import { type AppOptions, createApp } from '../../../core/app/app.ts';
-import type { AttemptResult } from '../../../core/attempt/attempt.ts';
-import { createRun, type Run } from '../../../core/attempt/run.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordWriter, Stores } from '../../../core/contract/store.ts';
-import { attempt } from '../../../core/flow.ts';
+import { type AppOptions, createApp } from '../../../core/kernel/app/app.ts';
+import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
+import { createRun, type Run } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';

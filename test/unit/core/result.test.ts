@@ -1,9 +1,9 @@
 /** `client.result()`: waits for the end of a job. */
 
 import { describe, expect, it } from 'vitest';
-import type { Job } from '../../../core/app/job.ts';
-import { fixed } from '../../../core/app/retry.ts';
 import { PermanentError } from '../../../core/base/errors.ts';
+import type { Job } from '../../../core/kernel/app/job.ts';
+import { fixed } from '../../../core/kernel/app/retry.ts';
 import { aloneStores } from '../../../local/backends/beanstalkd/alone.ts';
 import { testJobs } from '../../testing/index.ts';
 import { bench, job, refusalText, until } from './kit.ts';

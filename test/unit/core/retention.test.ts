@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
-import type { Job } from '../../../core/app/job.ts';
 import { PermanentError } from '../../../core/base/errors.ts';
+import type { Job } from '../../../core/kernel/app/job.ts';
 import { job } from './kit.ts';
 import { recordingBench } from './recording-kit.ts';
 

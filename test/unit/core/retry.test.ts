@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PermanentError } from '../../../core/base/errors.ts';
 import {
   delays,
   exponential,
@@ -8,8 +9,7 @@ import {
   none,
   perError,
   type RetryPolicy,
-} from '../../../core/app/retry.ts';
-import { PermanentError } from '../../../core/base/errors.ts';
+} from '../../../core/kernel/app/retry.ts';
 import { refusalText } from './kit.ts';
 
 const failure = (attempt: number, more: Partial<Failure> = {}): Failure => ({

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Run } from '../../../core/attempt/run.ts';
-import { createRun } from '../../../core/attempt/run.ts';
-import { RunList } from '../../../core/worker/run-list.ts';
+import type { Run } from '../../../core/kernel/attempt/run.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { RunList } from '../../../core/kernel/worker/run-list.ts';
 
 const make = (): Run =>
   createRun({ queue: 'default', body: '', attempt: 1, token: '', expiresAt: 0, interrupted: false });

@@ -1,10 +1,10 @@
 /** The history of a schedule: its jobs with outcome and duration, and between them the moments that it left out. */
 
 import { describe, expect, it } from 'vitest';
-import { defineSchedule, type ScheduleDefinition } from '../../../core/app/schedule.ts';
 import { PermanentError } from '../../../core/base/errors.ts';
-import { scheduleHistory } from '../../../core/scheduler/history.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
+import { scheduleHistory } from '../../../core/features/schedules/history.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { defineSchedule, type ScheduleDefinition } from '../../../core/kernel/app/schedule.ts';
 import { bench, job, refusalText, startMs } from './kit.ts';
 
 const minuteMs = 60_000;

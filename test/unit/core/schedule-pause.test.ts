@@ -1,11 +1,11 @@
 /** A paused schedule enqueues nothing; what fell due in the pause is left out for good, and listed as such. */
 
 import { describe, expect, it } from 'vitest';
-import { defineSchedule, type ScheduleDefinition } from '../../../core/app/schedule.ts';
-import { cursorKey, readCursor } from '../../../core/scheduler/cursor.ts';
-import { scheduleHistory } from '../../../core/scheduler/history.ts';
-import { isPaused, pauseSchedule, resumeSchedule } from '../../../core/scheduler/pause.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
+import { cursorKey, readCursor } from '../../../core/features/schedules/cursor.ts';
+import { scheduleHistory } from '../../../core/features/schedules/history.ts';
+import { isPaused, pauseSchedule, resumeSchedule } from '../../../core/features/schedules/pause.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { defineSchedule, type ScheduleDefinition } from '../../../core/kernel/app/schedule.ts';
 import { bench, job, startMs } from './kit.ts';
 
 const minuteMs = 60_000;

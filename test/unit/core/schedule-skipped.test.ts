@@ -1,10 +1,10 @@
 /** Moments without a job leave an event and an entry in the schedule's cursor: few, whatever was missed. */
 
 import { describe, expect, it } from 'vitest';
-import { defineSchedule, type ScheduleDefinition } from '../../../core/app/schedule.ts';
-import { readCursor } from '../../../core/scheduler/cursor.ts';
-import type { Skipped } from '../../../core/scheduler/skipped.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
+import { readCursor } from '../../../core/features/schedules/cursor.ts';
+import type { Skipped } from '../../../core/features/schedules/skipped.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { defineSchedule, type ScheduleDefinition } from '../../../core/kernel/app/schedule.ts';
 import { bench, job, startMs } from './kit.ts';
 
 const minuteMs = 60_000;

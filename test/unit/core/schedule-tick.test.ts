@@ -1,12 +1,12 @@
 /** What a tick enqueues: once over all hosts, nothing lost in a crash, one bad schedule alone. */
 
 import { describe, expect, it } from 'vitest';
-import { defineSchedule, type Schedule, type ScheduleDefinition } from '../../../core/app/schedule.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { defineSchedule, type Schedule, type ScheduleDefinition } from '../../../core/kernel/app/schedule.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
 import { bench, job, ring, startMs } from './kit.ts';
 
 const minuteMs = 60_000;

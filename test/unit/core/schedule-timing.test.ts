@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defineSchedule, type ScheduleDefinition } from '../../../core/app/schedule.ts';
+import { defineSchedule, type ScheduleDefinition } from '../../../core/kernel/app/schedule.ts';
 import { job, refusal, refusalText } from './kit.ts';
 
 const work = job();

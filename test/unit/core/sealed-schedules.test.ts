@@ -1,11 +1,11 @@
 /** Schedules made at run time as a store keeps them: somebody who can write there and has no key makes no jobs. */
 
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
+import { lateStored } from '../../../core/features/schedules/stored/late.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { lateStored } from '../../../core/scheduler/stored/late.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
 import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { type Bench, bench, job, secret, startMs } from './kit.ts';

@@ -2,15 +2,15 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { foreign } from '../../../core/app/foreign.ts';
+import { foreign } from '../../../core/kernel/app/foreign.ts';
 // Loaded here, because the clock of these tests does not wait for a module.
-import '../../../core/app/foreign-job.ts';
-import { defineJob, type Job } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
-import type { AttemptResult } from '../../../core/attempt/attempt.ts';
-import type { Run } from '../../../core/attempt/run.ts';
+import '../../../core/kernel/app/foreign-job.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
+import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
+import type { Run } from '../../../core/kernel/attempt/run.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { settle } from '../worker/kit.ts';
 import { bench, job } from './kit.ts';

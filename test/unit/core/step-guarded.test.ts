@@ -1,9 +1,9 @@
 /** The key is claimed before the run, completed with the ack, and released after anything else. */
 
 import { describe, expect, it } from 'vitest';
-import type { End } from '../../../core/attempt/attempt.ts';
-import { guarded } from '../../../core/attempt/guarded.ts';
-import { abortReason } from '../../../core/attempt/run.ts';
+import type { End } from '../../../core/kernel/attempt/attempt.ts';
+import { guarded } from '../../../core/kernel/attempt/guarded.ts';
+import { abortReason } from '../../../core/kernel/attempt/run.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { bench, job } from './kit.ts';
 import { acked, admitted, failed, noting, runStep, settleStep } from './step-kit.ts';

@@ -1,10 +1,10 @@
 /** One step by itself: what it lets through, and what it writes around it. */
 
-import { admit } from '../../../core/attempt/admit.ts';
-import type { Admitted, AttemptPorts, End, Step, Verdict } from '../../../core/attempt/attempt.ts';
-import type { Run } from '../../../core/attempt/run.ts';
-import { endOf } from '../../../core/attempt/verdict.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
+import { admit } from '../../../core/kernel/attempt/admit.ts';
+import type { Admitted, AttemptPorts, End, Step, Verdict } from '../../../core/kernel/attempt/attempt.ts';
+import type { Run } from '../../../core/kernel/attempt/run.ts';
+import { endOf } from '../../../core/kernel/attempt/verdict.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 
 export const acked: Verdict = { verb: 'ack', outcome: 'acked', output: '1' };
 export const failed: Verdict = {

@@ -1,8 +1,8 @@
 /** The record is written before the queue is told, unless the lease seems over or a transaction has to commit first. */
 
 import { describe, expect, it } from 'vitest';
-import { recorded, recordedAfterCommit } from '../../../core/attempt/recorded.ts';
 import type { JobTransaction } from '../../../core/contract/queue.ts';
+import { recorded, recordedAfterCommit } from '../../../core/kernel/attempt/recorded.ts';
 import { job } from './kit.ts';
 import { type RecordingOptions, recordingBench, withWriter } from './recording-kit.ts';
 import { acked, admitted, failed, noting, runStep, settleStep } from './step-kit.ts';

@@ -1,10 +1,10 @@
 /** The transaction begins before the run; the ack commits it, anything else rolls it back. */
 
 import { describe, expect, it } from 'vitest';
-import { failedCommit, transactional } from '../../../core/attempt/transactional.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { Ack, JobTransaction, QueueBackend } from '../../../core/contract/queue.ts';
-import { attempt } from '../../../core/flow.ts';
+import { failedCommit, transactional } from '../../../core/kernel/attempt/transactional.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { bench, job } from './kit.ts';
 import { acked, admitted, failed, runStep, settleStep } from './step-kit.ts';
 

@@ -1,8 +1,8 @@
 /** What people see of a job with steps: what it remembers, and why it waits. */
 
 import { expect, it } from 'vitest';
-import { whyWaits } from '../../../core/limits/explain.ts';
-import { stepsOf } from '../../../core/steps/show.ts';
+import { whyWaits } from '../../../core/features/limits/explain.ts';
+import { stepsOf } from '../../../core/features/steps/show.ts';
 import { bench, job } from './kit.ts';
 
 const day = 86_400_000;

@@ -2,13 +2,13 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createApp } from '../../../core/app/app.ts';
-import { defineJob } from '../../../core/app/job.ts';
-import { defineSchedule } from '../../../core/app/schedule.ts';
-import type { StoredScheduleDefinition } from '../../../core/app/stored-schedule.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import { defineJob } from '../../../core/kernel/app/job.ts';
+import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
+import type { StoredScheduleDefinition } from '../../../core/kernel/app/stored-schedule.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
 import { bench, job, ring, startMs } from './kit.ts';
 
 const minuteMs = 60_000;

@@ -1,9 +1,9 @@
 /** A sender of a unique job that fails or dies at any step leaves one job, or none and a key that becomes free. */
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { until } from '../../kit/until.ts';
 import { bench, job, refusal, refusalText } from './kit.ts';

@@ -1,7 +1,7 @@
 /** What jobs and calls may say of unique and debounce. */
 
 import { describe, expect, it } from 'vitest';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { bench, job, refusalText } from './kit.ts';

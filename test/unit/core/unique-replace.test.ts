@@ -1,9 +1,9 @@
 /** A job that replaces the one that waits under its key, and debounce, which does so after a pause. */
 
 import { describe, expect, it } from 'vitest';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
-import type { Debounce, Unique } from '../../../core/app/unique.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
+import type { Debounce, Unique } from '../../../core/kernel/app/unique.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { bench, job, ring } from './kit.ts';

@@ -1,10 +1,10 @@
 /** Unique jobs: while an earlier job with the key stands, no second one is enqueued. */
 
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
-import type { Unique } from '../../../core/app/unique.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
+import type { Unique } from '../../../core/kernel/app/unique.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { bench, job, ring } from './kit.ts';
 

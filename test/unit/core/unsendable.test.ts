@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import * as mini from 'zod/mini';
-import { defineJob, type Job } from '../../../core/app/job.ts';
-import type { StandardSchema } from '../../../core/app/schema.ts';
-import { unsendable } from '../../../core/app/unsendable.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
+import type { StandardSchema } from '../../../core/kernel/app/schema.ts';
+import { unsendable } from '../../../core/kernel/app/unsendable.ts';
 import { bench, refusalText } from './kit.ts';
 
 const jobOf = (payload: z.core.$ZodType): Job =>

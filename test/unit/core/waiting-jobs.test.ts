@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { defineJob } from '../../../core/app/job.ts';
-import { fixed } from '../../../core/app/retry.ts';
 import type { Envelope } from '../../../core/envelope/envelope.ts';
+import { defineJob } from '../../../core/kernel/app/job.ts';
+import { fixed } from '../../../core/kernel/app/retry.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { bench, envelope, job, refusalText, startMs } from './kit.ts';

@@ -1,8 +1,8 @@
 /** Who is let in: one-time links in development, the application's own authorize elsewhere, and nobody else. */
 
 import { describe, expect, it } from 'vitest';
-import { queueRulesOf } from '../../../core/app/queues.ts';
-import { createDashboard, type DashboardOptions, dashboard } from '../../../core/dashboard/index.ts';
+import { queueRulesOf } from '../../../core/kernel/app/queues.ts';
+import { createDashboard, type DashboardOptions, dashboard } from '../../../core/surfaces/dashboard/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { serveHttp } from '../../../local/serve.ts';
 import { asker, createBench, createShop, enter, expectSafe, origin } from './kit.ts';

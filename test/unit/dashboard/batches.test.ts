@@ -1,7 +1,7 @@
 /** Batches on the dashboard: with what they call, their children, who may cancel and retry, and what the pages of their jobs say. */
 
 import { describe, expect, it } from 'vitest';
-import { createDashboard } from '../../../core/dashboard/index.ts';
+import { createDashboard } from '../../../core/surfaces/dashboard/index.ts';
 import { items, shop } from '../batches/shop.ts';
 import { asker, createBench, enter, expectSafe, expectWrongOption, pageHeaders } from './kit.ts';
 

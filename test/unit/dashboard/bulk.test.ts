@@ -1,9 +1,9 @@
 /** Changes of many dead letters: what may be asked for, and how their progress is told until nobody reads it any more. */
 
 import { describe, expect, it } from 'vitest';
-import { refusalFor } from '../../../core/dashboard/answer/failure.ts';
-import { ndjson } from '../../../core/dashboard/answer/lines.ts';
 import { LongshoreError } from '../../../core/index.ts';
+import { refusalFor } from '../../../core/surfaces/dashboard/answer/failure.ts';
+import { ndjson } from '../../../core/surfaces/dashboard/answer/lines.ts';
 import { until } from '../../kit/until.ts';
 import { createBench, enter, expectWrongOption, pageHeaders } from './kit.ts';
 

@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { createDashboard } from '../../../core/dashboard/index.ts';
 import { type Client, createApp, defineJob } from '../../../core/index.ts';
+import { createDashboard } from '../../../core/surfaces/dashboard/index.ts';
 import { testApp } from '../../testing/index.ts';
 import { studio } from '../chains/kit.ts';
 import { asker, expectSafe, pageHeaders } from './kit.ts';

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { alert, defineAlerts } from '../../../core/alerts/index.ts';
-import { createDashboard } from '../../../core/dashboard/index.ts';
+import { alert, defineAlerts } from '../../../core/features/alerts/index.ts';
 import { type Client, connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
+import { createDashboard } from '../../../core/surfaces/dashboard/index.ts';
 import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';

@@ -3,11 +3,6 @@
 import { expect } from 'vitest';
 import * as z from 'zod';
 import {
-  createDashboard,
-  type DashboardHandler,
-  type DashboardOptions,
-} from '../../../core/dashboard/index.ts';
-import {
   type Client,
   connect,
   createApp,
@@ -16,6 +11,11 @@ import {
   keyRing,
   type LongshoreEvent,
 } from '../../../core/index.ts';
+import {
+  createDashboard,
+  type DashboardHandler,
+  type DashboardOptions,
+} from '../../../core/surfaces/dashboard/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { type Answered, answered, expectClosed } from '../http/answered.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createDashboard } from '../../../core/dashboard/index.ts';
 import { connect, createApp, defineJob, defineSchedule, keyRing, startWorker } from '../../../core/index.ts';
+import { createDashboard } from '../../../core/surfaces/dashboard/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { asker, enter, expectSafe, pageHeaders } from './kit.ts';
 

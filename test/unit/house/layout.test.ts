@@ -29,8 +29,8 @@ const borders: readonly { rule: string; part(from: string): boolean; may(edge: I
     may: ({ from, to }) =>
       to.startsWith('node:') ||
       inside('core')(to) ||
-      (to === 'croner' && from === 'core/app/cron.ts') ||
-      (to === '@opentelemetry/api' && inside('core/otel')(from)),
+      (to === 'croner' && from === 'core/kernel/app/cron.ts') ||
+      (to === '@opentelemetry/api' && inside('core/surfaces/otel')(from)),
   },
   ...['functions/aws', 'functions/azure', 'local'].map((folder) => ({
     rule: `${folder} imports core, itself and packages`,
@@ -118,7 +118,7 @@ describe('files', () => {
   it('of core read the environment only for the app and its keys', () => {
     const readers = sources.filter((path) => inside('core')(path) && /\bprocess\.env\b/.test(read(path)));
     expect(
-      readers.filter((path) => path !== 'core/app/app.ts' && path !== 'core/envelope/signing-keys.ts'),
+      readers.filter((path) => path !== 'core/kernel/app/app.ts' && path !== 'core/envelope/signing-keys.ts'),
     ).toEqual([]);
   });
 
@@ -144,12 +144,12 @@ describe('package.json', () => {
     (path) =>
       /^(core|local|functions\/[\w-]+)\/index\.ts$/.test(path) ||
       [
-        'core/alerts/index.ts',
-        'core/dashboard/index.ts',
-        'core/http/index.ts',
+        'core/features/alerts/index.ts',
+        'core/surfaces/dashboard/index.ts',
+        'core/surfaces/http/index.ts',
         'core/jobs/index.ts',
-        'core/operator/index.ts',
-        'core/otel/index.ts',
+        'core/operations/index.ts',
+        'core/surfaces/otel/index.ts',
         'local/prometheus/index.ts',
         'test/testing/index.ts',
       ].includes(path) ||

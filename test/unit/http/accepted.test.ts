@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createRun } from '../../../core/attempt/run.ts';
 import type { Envelope } from '../../../core/envelope/envelope.ts';
-import { attempt } from '../../../core/flow.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { createBench, expectSafe, invoice, keys, type Sent } from './kit.ts';
 
 const one = '/jobs/invoice.send';

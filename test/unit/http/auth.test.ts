@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Authorization, HttpOptions } from '../../../core/http/index.ts';
+import type { Authorization, HttpOptions } from '../../../core/surfaces/http/index.ts';
 import { createBench, expectSafe, keys, sender } from './kit.ts';
 
 const good = keys.operator;

@@ -1,10 +1,10 @@
 /** `POST /events/:event`: who may emit what, and to whom it goes. */
 
 import { describe, expect, it } from 'vitest';
-import { createHttpHandler } from '../../../core/http/index.ts';
-import { StepLog } from '../../../core/steps/log.ts';
-import { sealedSteps } from '../../../core/steps/sealed.ts';
-import { register } from '../../../core/steps/waiters.ts';
+import { StepLog } from '../../../core/features/steps/log.ts';
+import { sealedSteps } from '../../../core/features/steps/sealed.ts';
+import { register } from '../../../core/features/steps/waiters.ts';
+import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
 import { createBench, expectSafe, keys } from './kit.ts';
 
 const apiKeys = [

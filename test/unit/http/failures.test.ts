@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { queueRulesOf } from '../../../core/app/queues.ts';
 import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
 import { type Client, connect } from '../../../core/index.ts';
+import { queueRulesOf } from '../../../core/kernel/app/queues.ts';
 import { createBench, expectSafe } from './kit.ts';
 
 const secret = '/srv/secret/jobs.db at db-7.internal';

@@ -2,7 +2,6 @@
 
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { createHttpHandler, type HttpHandler, type HttpOptions } from '../../../core/http/index.ts';
 import {
   type Client,
   connect,
@@ -11,6 +10,7 @@ import {
   keyRing,
   type LongshoreEvent,
 } from '../../../core/index.ts';
+import { createHttpHandler, type HttpHandler, type HttpOptions } from '../../../core/surfaces/http/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { type Answered, answered, expectClosed } from './answered.ts';

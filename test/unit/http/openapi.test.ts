@@ -2,10 +2,10 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createHttpHandler } from '../../../core/http/index.ts';
-import { openApiOf } from '../../../core/http/openapi.ts';
-import { routes } from '../../../core/http/routes.ts';
 import { connect, createApp, defineJob, type Job, keyRing } from '../../../core/index.ts';
+import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
+import { openApiOf } from '../../../core/surfaces/http/openapi.ts';
+import { routes } from '../../../core/surfaces/http/routes.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createBench, keys, nested, sender } from './kit.ts';
 

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createRun } from '../../../core/attempt/run.ts';
-import { attempt } from '../../../core/flow.ts';
-import { createHttpHandler, type HttpOptions } from '../../../core/http/index.ts';
 import { connect, createApp, defineJob, keyRing, LongshoreError } from '../../../core/index.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
+import { createHttpHandler, type HttpOptions } from '../../../core/surfaces/http/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { keys } from './kit.ts';

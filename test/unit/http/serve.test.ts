@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { HttpHandler } from '../../../core/http/index.ts';
+import type { HttpHandler } from '../../../core/surfaces/http/index.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../../../local/serve.ts';
 import { keys } from './kit.ts';
 import { open, start } from './server-kit.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createRun } from '../../../core/attempt/run.ts';
-import { attempt } from '../../../core/flow.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { createBench, keys, type Sent } from './kit.ts';
 
 const body = { invoiceId: '1042' };

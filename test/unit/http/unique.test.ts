@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createHttpHandler } from '../../../core/http/index.ts';
 import { connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
+import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { keys, sender } from './kit.ts';
 

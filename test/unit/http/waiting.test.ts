@@ -1,8 +1,8 @@
 /** Changing, promoting and removing what waits, and waiting for results, over HTTP. */
 
 import { describe, expect, it } from 'vitest';
-import { createRun } from '../../../core/attempt/run.ts';
-import { attempt } from '../../../core/flow.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { createBench, expectSafe, keys } from './kit.ts';
 
 const hour = 3_600_000;

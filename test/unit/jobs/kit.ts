@@ -3,13 +3,13 @@
 import { createServer as createHttp, type IncomingMessage, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Job } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/app/options.ts';
-import type { AttemptResult } from '../../../core/attempt/attempt.ts';
-import { createRun, type Run } from '../../../core/attempt/run.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
-import { attempt } from '../../../core/flow.ts';
 import type { Lookup } from '../../../core/jobs/targets.ts';
+import type { Job } from '../../../core/kernel/app/job.ts';
+import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
+import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
+import { createRun, type Run } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { testJobs } from '../../testing/index.ts';
 
 export interface Ran extends AttemptResult {

@@ -2,8 +2,8 @@
 
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { EndCause } from '../../../core/attempt/run.ts';
 import { type UrlJobDefinition, urlJob } from '../../../core/jobs/url.ts';
+import type { EndCause } from '../../../core/kernel/attempt/run.ts';
 import { until } from '../../kit/until.ts';
 import { begin, httpServer, rawServer, runOnce, scriptedLookup } from './kit.ts';
 

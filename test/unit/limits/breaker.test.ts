@@ -1,15 +1,15 @@
 /** A breaker: jobs that fail anyway wait, until one that is tried succeeds. */
 
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
-import type { Breaker } from '../../../core/app/breaker.ts';
-import type { JobDefinition } from '../../../core/app/job.ts';
-import { fixed, none } from '../../../core/app/retry.ts';
 import { RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
-import { attempt } from '../../../core/flow.ts';
-import { closeBreaker } from '../../../core/limits/breaker.ts';
-import { stoppedJobs } from '../../../core/limits/stopped.ts';
+import { closeBreaker } from '../../../core/features/limits/breaker.ts';
+import { stoppedJobs } from '../../../core/features/limits/stopped.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import type { Breaker } from '../../../core/kernel/app/breaker.ts';
+import type { JobDefinition } from '../../../core/kernel/app/job.ts';
+import { fixed, none } from '../../../core/kernel/app/retry.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { type anything, type Bench, bench, job, refusalText, ring } from '../core/kit.ts';

@@ -1,8 +1,8 @@
 /** The lines of jobs that wait for slots: somebody looks again where the process that should have woken them has not. */
 
 import { describe, expect, it, vi } from 'vitest';
-import { lookingAtLines } from '../../../core/limits/lines.ts';
-import { startWorker } from '../../../core/worker/worker.ts';
+import { lookingAtLines } from '../../../core/features/limits/lines.ts';
+import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { bench, job, until } from '../core/kit.ts';
 
 const minute = 60_000;

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { LimitStore } from '../../../core/contract/limits.ts';
-import { pauseJob, resumeJob } from '../../../core/limits/pause.ts';
+import { pauseJob, resumeJob } from '../../../core/features/limits/pause.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { job, refusalText } from '../core/kit.ts';
 import { operatorBench } from '../operator/kit.ts';

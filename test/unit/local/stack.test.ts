@@ -6,7 +6,7 @@ import { stackLines } from '../../../local/cli/output/stack.ts';
 import { createUi } from '../../../local/cli/output/ui.ts';
 
 const plain = createUi({ colour: false, columns: null });
-const own = fileURLToPath(new URL('../../../core/flow.ts', import.meta.url));
+const own = fileURLToPath(new URL('../../../core/kernel/flow.ts', import.meta.url));
 const lines = (stack: string, ui = plain) => stackLines(stack, ui, '/app').split('\n');
 
 const stack = `TypeError: no such customer

@@ -7,7 +7,7 @@ import {
   packHistogram,
   quantile,
   unpackHistogram,
-} from '../../../core/metrics/histogram.ts';
+} from '../../../core/features/metrics/histogram.ts';
 
 const durations = fc.array(fc.integer({ min: 0, max: 86_400_000 }), { minLength: 1, maxLength: 300 });
 const quantiles = fc.constantFrom(0.01, 0.5, 0.95, 0.99, 1);

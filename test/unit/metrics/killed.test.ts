@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { sums } from '../../../core/metrics/roll-up.ts';
+import { sums } from '../../../core/features/metrics/roll-up.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 
 it('a worker that is killed loses the numbers since its last flush, and no others', async () => {

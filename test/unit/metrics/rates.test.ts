@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { MetricFilter } from '../../../core/contract/metrics.ts';
-import { queueRates } from '../../../core/metrics/rates.ts';
-import { newTally, packTally } from '../../../core/metrics/tally.ts';
+import { queueRates } from '../../../core/features/metrics/rates.ts';
+import { newTally, packTally } from '../../../core/features/metrics/tally.ts';
 import { memoryMetrics } from '../../../local/backends/memory/metrics.ts';
 
 const minute = Date.UTC(2026, 0, 15, 12);

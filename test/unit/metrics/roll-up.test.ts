@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { MetricStore } from '../../../core/contract/metrics.ts';
+import { rollUp } from '../../../core/features/metrics/roll-up.ts';
+import { type Counted, count, newTally, packTally } from '../../../core/features/metrics/tally.ts';
 import { connect, createApp, keyRing } from '../../../core/index.ts';
-import { rollUp } from '../../../core/metrics/roll-up.ts';
-import { type Counted, count, newTally, packTally } from '../../../core/metrics/tally.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 

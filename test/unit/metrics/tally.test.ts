@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { flagsOf } from '../../../core/metrics/past.ts';
+import { flagsOf } from '../../../core/features/metrics/past.ts';
 import {
   add,
   type Counted,
@@ -10,7 +10,7 @@ import {
   packTally,
   type Tally,
   unpackTally,
-} from '../../../core/metrics/tally.ts';
+} from '../../../core/features/metrics/tally.ts';
 
 const acked: Counted = {
   job: 'mail',

@@ -2,12 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createApp } from '../../../core/app/app.ts';
-import { defineJob } from '../../../core/app/job.ts';
-import { defineSchedule } from '../../../core/app/schedule.ts';
-import { createOperator } from '../../../core/operator/index.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import { defineJob } from '../../../core/kernel/app/job.ts';
+import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
 import { refusal } from '../core/kit.ts';
 import { auditLog, brief, by, mail, operatorBench } from './kit.ts';
 

@@ -1,9 +1,9 @@
 /** A dead letter with another payload. */
 
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../core/app/app.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
-import { createOperator } from '../../../core/operator/index.ts';
+import { createApp } from '../../../core/kernel/app/app.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { envelope, refusal, secret } from '../core/kit.ts';
 import { brief, by, mail, operatorBench } from './kit.ts';

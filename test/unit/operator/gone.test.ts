@@ -1,7 +1,7 @@
 /** Dead letters that an operator discards, on a queue beside its store: records that do not know of the death end, and batches hear of it. */
 
 import { expect, it } from 'vitest';
-import { createOperator } from '../../../core/operator/index.ts';
+import { createOperator } from '../../../core/operations/index.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
 import { bench, job } from '../core/kit.ts';

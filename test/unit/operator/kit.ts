@@ -1,13 +1,13 @@
 /** What the tests of the operator share: an app whose jobs fail as their payload says, and an operator beside it. */
 
 import * as z from 'zod';
-import { defineJob, type Job } from '../../../core/app/job.ts';
-import { none } from '../../../core/app/retry.ts';
-import { createRun } from '../../../core/attempt/run.ts';
 import { PermanentError } from '../../../core/base/errors.ts';
 import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
-import { createOperator } from '../../../core/operator/index.ts';
-import type { Operator } from '../../../core/operator/types.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
+import { none } from '../../../core/kernel/app/retry.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { createOperator } from '../../../core/operations/index.ts';
+import type { Operator } from '../../../core/operations/types.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { type Bench, type BenchOptions, bench } from '../core/kit.ts';
 

@@ -1,10 +1,10 @@
 /** What people see of limits, why a job waits, and what a reset does. */
 
 import { describe, expect, it } from 'vitest';
-import type { QueueOptions } from '../../../core/app/queues.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
-import { whyWaits } from '../../../core/limits/explain.ts';
-import { createOperator, type LimitView } from '../../../core/operator/index.ts';
+import { whyWaits } from '../../../core/features/limits/explain.ts';
+import type { QueueOptions } from '../../../core/kernel/app/queues.ts';
+import { createOperator, type LimitView } from '../../../core/operations/index.ts';
 import { job, refusal, startMs } from '../core/kit.ts';
 import { by, operatorBench } from './kit.ts';
 

@@ -1,8 +1,8 @@
 /** Unique jobs of schedules and of operators. */
 
 import { describe, expect, it } from 'vitest';
-import { defineSchedule } from '../../../core/app/schedule.ts';
-import { tick } from '../../../core/scheduler/tick.ts';
+import { tick } from '../../../core/features/schedules/tick.ts';
+import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { job } from '../core/kit.ts';
 import { operatorBench } from './kit.ts';

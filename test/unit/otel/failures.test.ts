@@ -11,10 +11,10 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
-import { defineJob, type Job } from '../../../core/app/job.ts';
 import { PermanentError, RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
-import { telemetry } from '../../../core/otel/index.ts';
+import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
+import { telemetry } from '../../../core/surfaces/otel/index.ts';
 import { bench, job, refusalText, ring, startMs, until } from '../core/kit.ts';
 import { traceparentOf, watch, withContextManager } from './kit.ts';
 

@@ -1,7 +1,7 @@
 /** At the end of an invocation: flushed, but not for ever. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { flushing } from '../../../core/otel/index.ts';
+import { flushing } from '../../../core/surfaces/otel/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { refusalText } from '../core/kit.ts';
 

@@ -12,8 +12,8 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll } from 'vitest';
-import type { TelemetryOptions } from '../../../core/otel/index.ts';
-import { telemetry } from '../../../core/otel/index.ts';
+import type { TelemetryOptions } from '../../../core/surfaces/otel/index.ts';
+import { telemetry } from '../../../core/surfaces/otel/index.ts';
 import { type BenchOptions, bench } from '../core/kit.ts';
 
 /** The one thing that is global: which span is active. */

@@ -21,7 +21,7 @@ const load = (file: string) => {
 };
 
 describe('without the API of OpenTelemetry', () => {
-  it.each(['index.ts', 'http/index.ts', 'jobs/index.ts', 'sandbox/host.ts'])(
+  it.each(['index.ts', 'surfaces/http/index.ts', 'jobs/index.ts', 'features/sandbox/host.ts'])(
     'core/%s is there',
     async (file) => {
       expect((await load(file)).stdout).toBe('loaded\n');
@@ -29,7 +29,7 @@ describe('without the API of OpenTelemetry', () => {
   );
 
   it('longshore/otel names what is missing', async () => {
-    await expect(load('otel/index.ts')).rejects.toMatchObject({
+    await expect(load('surfaces/otel/index.ts')).rejects.toMatchObject({
       stderr: expect.stringMatching(/Cannot find package '@opentelemetry\/api'/),
     });
   });

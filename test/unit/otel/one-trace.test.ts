@@ -7,10 +7,10 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AttemptMiddleware } from '../../../core/app/job.ts';
-import { createHttpHandler } from '../../../core/http/index.ts';
 import { urlJob } from '../../../core/jobs/url.ts';
-import { telemetry } from '../../../core/otel/index.ts';
+import type { AttemptMiddleware } from '../../../core/kernel/app/job.ts';
+import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
+import { telemetry } from '../../../core/surfaces/otel/index.ts';
 import { bench, job } from '../core/kit.ts';
 import { httpServer } from '../jobs/kit.ts';
 import { plain } from '../sandbox/jobs.ts';

@@ -7,7 +7,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, describe, expect, it } from 'vitest';
 import { commandJob } from '../../../core/jobs/command.ts';
-import { telemetry } from '../../../core/otel/index.ts';
+import { telemetry } from '../../../core/surfaces/otel/index.ts';
 import * as jobs from '../sandbox/jobs.ts';
 import { createBench } from '../sandbox/kit.ts';
 import { ancestry, traceparentOf, watch, withContextManager } from './kit.ts';

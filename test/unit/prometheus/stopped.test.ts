@@ -1,9 +1,9 @@
 /** Gauges of stopped jobs and of limits: what the app declares, and never a key that a payload has made. */
 
 import { describe, expect, it } from 'vitest';
-import { fixed } from '../../../core/app/retry.ts';
-import { closeBreaker } from '../../../core/limits/breaker.ts';
-import { pauseJob } from '../../../core/limits/pause.ts';
+import { closeBreaker } from '../../../core/features/limits/breaker.ts';
+import { pauseJob } from '../../../core/features/limits/pause.ts';
+import { fixed } from '../../../core/kernel/app/retry.ts';
 import { job } from '../core/kit.ts';
 import { meteredBench, named } from './kit.ts';
 

@@ -1,10 +1,10 @@
 /** Schedules and alerts of an app with several backends. */
 
 import { describe, expect, it } from 'vitest';
-import { alert, defineAlerts } from '../../../core/alerts/index.ts';
+import { alert, defineAlerts } from '../../../core/features/alerts/index.ts';
+import { scheduleHistory } from '../../../core/features/schedules/history.ts';
+import { isPaused, pauseSchedule, resumeSchedule } from '../../../core/features/schedules/pause.ts';
 import { connect, defineSchedule, startWorker, tick } from '../../../core/index.ts';
-import { scheduleHistory } from '../../../core/scheduler/history.ts';
-import { isPaused, pauseSchedule, resumeSchedule } from '../../../core/scheduler/pause.ts';
 import { createScheduleHandler } from '../../../core/serverless/schedule.ts';
 import { startLocal } from '../../../local/start.ts';
 import { until } from '../../kit/until.ts';

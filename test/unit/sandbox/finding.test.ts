@@ -2,8 +2,8 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
+import { inheritable } from '../../../core/features/sandbox/isolate.ts';
 import { defineJob, type Job, LongshoreError } from '../../../core/index.ts';
-import { inheritable } from '../../../core/sandbox/isolate.ts';
 import * as jobs from './jobs.ts';
 import { createBench } from './kit.ts';
 

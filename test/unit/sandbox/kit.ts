@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { JobRecord } from '../../../core/contract/store.ts';
+import { poolOf } from '../../../core/features/sandbox/host.ts';
 import {
   type AppOptions,
   connect,
@@ -12,7 +13,6 @@ import {
   startWorker,
   type WorkerOptions,
 } from '../../../core/index.ts';
-import { poolOf } from '../../../core/sandbox/host.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { heldTimers } from '../../kit/clocks.ts';
 import { eventsIn } from '../../kit/events.ts';

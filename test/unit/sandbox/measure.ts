@@ -1,10 +1,10 @@
 /** Prints what isolation costs on this machine: `node test/unit/sandbox/measure.ts`. docs/decisions/isolated-handlers.md has some numbers. */
 
 import { readFileSync } from 'node:fs';
-import { createRun } from '../../../core/attempt/run.ts';
-import { attempt } from '../../../core/flow.ts';
+import { endIsolates, poolOf } from '../../../core/features/sandbox/host.ts';
 import { connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
-import { endIsolates, poolOf } from '../../../core/sandbox/host.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import * as small from './modules/small.ts';
 

@@ -1,8 +1,8 @@
 /** Isolates are started once and used again, never more than jobs ran at once, and not kept for ever. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createPool } from '../../../core/sandbox/pool.ts';
-import { lastOnly } from '../../../core/sandbox/progress.ts';
+import { createPool } from '../../../core/features/sandbox/pool.ts';
+import { lastOnly } from '../../../core/features/sandbox/progress.ts';
 import { until } from '../../kit/until.ts';
 import * as jobs from './jobs.ts';
 import { alive, createBench } from './kit.ts';

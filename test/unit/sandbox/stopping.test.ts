@@ -3,8 +3,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { knownPaused, refreshed } from '../../../core/limits/paused-jobs.ts';
-import { endIsolates, poolOf } from '../../../core/sandbox/host.ts';
+import { knownPaused, refreshed } from '../../../core/features/limits/paused-jobs.ts';
+import { endIsolates, poolOf } from '../../../core/features/sandbox/host.ts';
 import { until } from '../../kit/until.ts';
 import { bench as virtualBench } from '../core/kit.ts';
 import * as jobs from './jobs.ts';

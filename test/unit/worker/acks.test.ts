@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Ack } from '../../../core/contract/queue.ts';
-import { groupAcks } from '../../../core/worker/ack-groups.ts';
+import { groupAcks } from '../../../core/kernel/worker/ack-groups.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { settle } from './kit.ts';
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { WorkerRegistry } from '../../../core/contract/store.ts';
-import { drainWorker } from '../../../core/worker/drain.ts';
+import { drainWorker } from '../../../core/kernel/worker/drain.ts';
 import { createBench, settle } from './kit.ts';
 
 /** A bench whose worker counts the calls of its registry. */

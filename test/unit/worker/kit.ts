@@ -1,7 +1,6 @@
 /** A worker on the memory backend under a virtual clock, with handlers that end when the test says so. */
 
 import * as z from 'zod';
-import type { HandlerContext } from '../../../core/app/job.ts';
 import {
   type AppOptions,
   type Contract,
@@ -13,6 +12,7 @@ import {
   startWorker,
   type WorkerOptions,
 } from '../../../core/index.ts';
+import type { HandlerContext } from '../../../core/kernel/app/job.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { eventsIn } from '../../kit/events.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { WorkerOptions } from '../../../core/worker/options.ts';
+import type { WorkerOptions } from '../../../core/kernel/worker/options.ts';
 import { createBench, settle } from './kit.ts';
 
 describe('limits of a worker', () => {

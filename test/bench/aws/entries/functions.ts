@@ -1,8 +1,8 @@
 /** Functions of an app with one job that does nothing: what remains is Longshore's own code. */
 
-import type { Schedule } from '../../../../core/app/schedule.ts';
-import type { StandardSchema } from '../../../../core/app/schema.ts';
 import { createApp, defineJob, keyRing } from '../../../../core/index.ts';
+import type { Schedule } from '../../../../core/kernel/app/schedule.ts';
+import type { StandardSchema } from '../../../../core/kernel/app/schema.ts';
 import { dynamoStore, type LambdaHandlers, lambda, sqs } from '../../../../functions/aws/index.ts';
 
 const payload: StandardSchema<null, null> = {

@@ -1,9 +1,9 @@
 /** Batches and chains of a handler in an isolate: the items come from there, and the worker sends them. */
 
 import { afterAll, describe, expect, it } from 'vitest';
-import { createFlowsInside } from '../../../../core/sandbox/flows-inside.ts';
-import { createInbox } from '../../../../core/sandbox/inbox.ts';
-import { type FromIsolate, mostItemChars } from '../../../../core/sandbox/messages.ts';
+import { createFlowsInside } from '../../../../core/features/sandbox/flows-inside.ts';
+import { createInbox } from '../../../../core/features/sandbox/inbox.ts';
+import { type FromIsolate, mostItemChars } from '../../../../core/features/sandbox/messages.ts';
 import { createBench } from '../kit.ts';
 import * as jobs from './jobs.ts';
 

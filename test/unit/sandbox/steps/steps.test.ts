@@ -1,12 +1,12 @@
 /** Steps, sleeps, waits and events of a handler in an isolate: the worker remembers, the isolate does the work. */
 
 import { afterAll, describe, expect, it } from 'vitest';
-import type { HandlerContext } from '../../../../core/app/job.ts';
-import { createInbox } from '../../../../core/sandbox/inbox.ts';
-import type { Isolate } from '../../../../core/sandbox/isolate.ts';
-import type { ToIsolate } from '../../../../core/sandbox/messages.ts';
-import { createStepsOutside } from '../../../../core/sandbox/steps-outside.ts';
-import { nameOfJob } from '../../../../core/steps/log.ts';
+import { createInbox } from '../../../../core/features/sandbox/inbox.ts';
+import type { Isolate } from '../../../../core/features/sandbox/isolate.ts';
+import type { ToIsolate } from '../../../../core/features/sandbox/messages.ts';
+import { createStepsOutside } from '../../../../core/features/sandbox/steps-outside.ts';
+import { nameOfJob } from '../../../../core/features/steps/log.ts';
+import type { HandlerContext } from '../../../../core/kernel/app/job.ts';
 import * as jobs from '../jobs.ts';
 import { createBench } from '../kit.ts';
 

@@ -1,0 +1,61 @@
+/** The alerts of an app, checked when they are defined. What evaluates them is loaded with the first evaluation. */
+
+import { checkInteger, isName, namePattern } from '../../base/checks.ts';
+import { config, shown } from '../../base/errors.ts';
+import type { AlertHost, AlertRule, Alerts, AlertTarget } from '../../kernel/app/alerts.ts';
+import { standardRules } from './rules.ts';
+
+export interface AlertsDefinition {
+  /** Who is sent what begins and ends. Without any, alerts are events only. */
+  readonly to: AlertTarget | readonly AlertTarget[];
+  /** @default `alert.standard()` */
+  readonly rules?: readonly AlertRule[];
+  /** An alert that goes on is sent again after this, ms. At least 60_000. @default never */
+  readonly remindMs?: number;
+  /** Two apps that share a store need two names. @default 'default' */
+  readonly name?: string;
+}
+
+/** Throws `CONFIG` for a wrong or a double name. */
+export function defineAlerts(definition: AlertsDefinition): Alerts {
+  const { rules = standardRules(), remindMs = null, name = 'default' } = definition ?? {};
+  const to = [definition?.to ?? []].flat();
+  if (!isName(name))
+    throw config(`The name of defineAlerts() must match ${namePattern}, got ${shown(name)}.`);
+  if (!Array.isArray(rules))
+    throw config(`defineAlerts() expects rules to be a list like [alert.backlog()], got ${shown(rules)}.`);
+  if (remindMs !== null) checkInteger('remindMs of defineAlerts()', remindMs, 60_000);
+  checkNames('rule', 'alert.backlog()', 'read', rules);
+  checkNames('target', 'slack(url)', 'send', to);
+  return {
+    name,
+    rules,
+    to,
+    remindMs,
+    async evaluate(client: AlertHost, where) {
+      const { evaluateAlerts } = await import('./evaluate.ts');
+      await evaluateAlerts(this, client, where);
+    },
+  };
+}
+
+function checkNames(
+  what: 'rule' | 'target',
+  example: string,
+  verb: string,
+  all: readonly (AlertRule | AlertTarget)[],
+): void {
+  const names = new Set<string>();
+  for (const one of all) {
+    if (typeof (one as unknown as Record<string, unknown> | null)?.[verb] !== 'function')
+      throw config(
+        // A text may be the URL of a webhook, which is a secret.
+        `defineAlerts() expects each ${what} to be one like ${example}, got ${typeof one === 'string' ? 'a text' : shown(one)}.`,
+      );
+    if (!isName(one.name))
+      throw config(`The name of an alert's ${what} must match ${namePattern}, got ${shown(one.name)}.`);
+    if (names.has(one.name))
+      throw config(`Two ${what}s of defineAlerts() are called "${one.name}". Give one another name.`);
+    names.add(one.name);
+  }
+}

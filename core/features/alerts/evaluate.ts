@@ -1,0 +1,172 @@
+/** One look at every rule. Of all hosts that look one does it, and leaves what it has seen in the key store. */
+
+import { LongshoreError } from '../../base/errors.ts';
+import { within } from '../../base/within.ts';
+import type { KeyClaim } from '../../contract/store.ts';
+import type {
+  AlertFacts,
+  AlertHost,
+  AlertNotice,
+  AlertReading,
+  AlertRule,
+  Alerts,
+} from '../../kernel/app/alerts.ts';
+import { addressed, deliver } from './deliver.ts';
+import { askMs, factsOf } from './facts.ts';
+import { unknown } from './rules.ts';
+import { type AlertState, byFunctions, keyOf, nextState, noState, queued, type Read } from './state.ts';
+
+/** Hosts ask once a minute, each at its own second. */
+const leastPauseMs = 50_000;
+/** A clock that is ahead by more must not end the evaluations of the others. */
+const mostAheadMs = 60_000;
+/** Longer than asking and sending can take. A host that dies keeps the others out for so long. */
+const holdMs = 30_000;
+export const keepMs = 30 * 86_400_000;
+
+export const stateKey = ({ name }: Alerts): string => `alerts:${name}`;
+
+/** Of this process: what it has seen while the key store did not answer, and which rules it has called unavailable. */
+interface Memory {
+  state: AlertState;
+  /** Why some of them cannot be evaluated. */
+  blind: ReadonlySet<string>;
+}
+const memories = new WeakMap<Alerts, Memory>();
+
+/** What `alerts.evaluate()` does. */
+export async function evaluateAlerts(
+  alerts: Alerts,
+  client: AlertHost,
+  where: 'worker' | 'function',
+): Promise<void> {
+  const memory = memories.get(alerts) ?? { state: noState, blind: new Set<string>() };
+  memories.set(alerts, memory);
+  const { keys } = client.stores;
+  const now = await nowOf(client);
+  const owner = client.app.newId();
+  let claim: KeyClaim;
+  try {
+    claim = await inTime(client, keys.claim(stateKey(alerts), owner, client.app.clock.now() + holdMs));
+  } catch (error) {
+    await evaluateAlone(alerts, client, memory, factsOf(client, where === 'function', now));
+    throw error;
+  }
+  if (claim.state !== 'claimed') return; // another host is at it
+  const kept = stateOf(claim.value);
+  const found = where === 'function' ? { ...kept, functionAt: now } : kept;
+  const keep = (state: AlertState) =>
+    inTime(
+      client,
+      keys.release(stateKey(alerts), owner, {
+        value: JSON.stringify(state),
+        keepUntil: client.app.clock.now() + keepMs,
+      }),
+    );
+  if (now - found.at < leastPauseMs && found.at - now < mostAheadMs) {
+    await keep(found);
+    return;
+  }
+  const reads = await readAll(alerts.rules, client, factsOf(client, byFunctions(found, now), now));
+  announceBlind(client, memory, reads);
+  const next = nextState(merged(found, memory), reads, now, alerts.remindMs);
+  // A host that was stopped for longer than its hold must not send what another one has sent.
+  if (!(await inTime(client, keys.extend(stateKey(alerts), owner, client.app.clock.now() + holdMs)))) return;
+  memory.state = noState;
+  await keep(await tell(alerts, client, next, now));
+}
+
+/** Without the key store there is no other host to agree with: each tells that the backend is down. */
+async function evaluateAlone(
+  alerts: Alerts,
+  client: AlertHost,
+  memory: Memory,
+  facts: AlertFacts,
+): Promise<void> {
+  const rules = alerts.rules.filter(({ needsNoStore }) => needsNoStore);
+  const reads = await readAll(rules, client, facts);
+  const next = nextState(memory.state, reads, facts.now, alerts.remindMs);
+  memory.state = await tell(alerts, client, next, facts.now);
+}
+
+/** What this process has seen alone becomes part of the common state, unless others have seen its end already. */
+function merged(found: AlertState, { state }: Memory): AlertState {
+  const isOver = (key: string, since: number): boolean => (found.ended[key] ?? 0) >= since;
+  const open = Object.entries(state.open).filter(([key, { since }]) => !isOver(key, since));
+  const notices = state.notices.filter(({ alert, subject, since }) => !isOver(keyOf(alert, subject), since));
+  return {
+    ...found,
+    open: { ...Object.fromEntries(open), ...found.open },
+    notices: [...found.notices, ...notices],
+  };
+}
+
+/** What is new goes out as events, and to the targets with what they have not taken before. The state after that. */
+function tell(
+  alerts: Alerts,
+  client: AlertHost,
+  { state, notices }: ReturnType<typeof nextState>,
+  now: number,
+): Promise<AlertState> {
+  announce(client, notices);
+  const all = queued([...state.notices, ...addressed(alerts, notices)], now);
+  return deliver(alerts, client, { ...state, notices: all }, now);
+}
+
+export function readAll(rules: readonly AlertRule[], client: AlertHost, facts: AlertFacts): Promise<Read[]> {
+  return Promise.all(rules.map(async (rule) => ({ rule, readings: await readOne(rule, client, facts) })));
+}
+
+/** Said when it begins: an alert that can never fire must not look like one that has no reason to. */
+function announceBlind({ app }: AlertHost, memory: Memory, reads: readonly Read[]): void {
+  const blind = reads.flatMap(({ rule, readings }) => {
+    const reading = readings.find(({ holds }) => holds === null);
+    return reading ? [{ rule: rule.name, text: reading.text }] : [];
+  });
+  for (const [message, group] of Map.groupBy(blind, ({ text }) => text)) {
+    if (memory.blind.has(message)) continue;
+    const alert = group.map(({ rule }) => rule).join(', ');
+    app.events.emit({ type: 'alert.unavailable', alert, message });
+  }
+  memory.blind = new Set(blind.map(({ text }) => text));
+}
+
+async function readOne(
+  rule: AlertRule,
+  client: AlertHost,
+  facts: AlertFacts,
+): Promise<readonly AlertReading[]> {
+  try {
+    return await inTime(client, (async () => rule.read(facts))());
+  } catch (error) {
+    return [unknown('', error)];
+  }
+}
+
+export async function nowOf({ app, backend }: AlertHost): Promise<number> {
+  const own = () => app.clock.now();
+  const asked = backend.now?.();
+  return asked ? within(app.clock, askMs, asked.catch(own), own) : own();
+}
+
+/** A text that is not ours, or of a later version, is begun anew. */
+export function stateOf(text: string | null): AlertState {
+  try {
+    return { ...noState, ...(JSON.parse(text ?? '{}') as Partial<AlertState>) };
+  } catch {
+    return noState;
+  }
+}
+
+const inTime = <T>({ app }: AlertHost, work: Promise<T>): Promise<T> =>
+  within(app.clock, askMs + 1_000, work, () => {
+    throw new LongshoreError('TIMEOUT', `Expected an answer within ${askMs + 1_000} ms, got none.`);
+  });
+
+function announce({ app }: AlertHost, notices: readonly AlertNotice[]): void {
+  for (const { alert, severity, state, subject, value, text, since, at } of notices) {
+    const facts = { alert, severity, subject, value, message: text };
+    if (state === 'firing') app.events.emit({ type: 'alert.firing', ...facts });
+    else app.events.emit({ type: 'alert.resolved', ...facts, afterMs: at - since });
+  }
+}

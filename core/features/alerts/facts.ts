@@ -1,0 +1,88 @@
+/** What the conditions ask, each thing once per evaluation and with an end. */
+
+import { config, LongshoreError } from '../../base/errors.ts';
+import { within } from '../../base/within.ts';
+import type { KeyStore } from '../../contract/store.ts';
+import type { AlertFacts, AlertHost } from '../../kernel/app/alerts.ts';
+import type { Schedule } from '../../kernel/app/schedule.ts';
+import { onDemand } from '../../kit/lazy.ts';
+import { healthyWithinMs } from '../../kit/worker-state.ts';
+import { readCursor } from '../schedules/cursor.ts';
+import { attemptsIn } from './attempts.ts';
+
+export const askMs = 10_000;
+
+/** Until when the schedules of a store were served, by name, as far as this process has read. */
+const served = new WeakMap<KeyStore, Map<string, number>>();
+
+export function factsOf(client: AlertHost, byFunctions: boolean, now: number): AlertFacts {
+  const { app, backend, stores } = client;
+  const { jobs, queues, schedules, clock } = app;
+  const inTime = <T>(what: string, ask: () => Promise<T>) =>
+    onDemand(() => within(clock, askMs, ask(), () => tooLate(what)));
+  // Heartbeats and numbers have the time of the worker's host. The queue's clock may be off by more than they may be old.
+  const ownNow = clock.now();
+  const attempts = new Map<number, ReturnType<AlertFacts['attempts']>>();
+  return {
+    now,
+    queues,
+    breakers: [...jobs.values()].filter(({ breaker }) => breaker !== null).map(({ name }) => name),
+    backend: backend.name,
+    stats: inTime('what is in its queues', async () => {
+      const { admin, name } = backend;
+      if (!admin) throw config(`Backend "${name}" does not tell what is in its queues.`);
+      admin.know?.(queues);
+      return admin.stats();
+    }),
+    attempts(spanMs) {
+      const asked = attempts.get(spanMs) ?? inTime('its numbers', () => attemptsIn(client, ownNow, spanMs))();
+      attempts.set(spanMs, asked);
+      return asked;
+    },
+    workers: inTime('its workers', async () => {
+      const beats = await stores.workers.list(ownNow - healthyWithinMs);
+      return byFunctions && beats.length === 0 ? null : beats;
+    }),
+    schedules: inTime('the state of its schedules', () =>
+      Promise.all(
+        schedules.map(async (schedule) => ({
+          schedule: schedule.name,
+          lateMs: await latenessOf(client, schedule, now),
+        })),
+      ),
+    ),
+    lateSchedules: (mostLateMs) =>
+      inTime('which schedules made at run time are late', async () => {
+        const { schedules: store } = stores;
+        if (!store) return { late: [], more: false };
+        return (await import('../schedules/stored/late.ts')).lateStored(app, store, now, mostLateMs);
+      })(),
+    // Loaded where somebody asks: most apps have no breaker.
+    stopped: inTime('which jobs are stopped', async () =>
+      (await import('../limits/stopped.ts')).stoppedJobs(client),
+    ),
+  };
+}
+
+/** Reads the cursor only when a moment has passed since it was read last: reading it costs two writes. */
+async function latenessOf(client: AlertHost, schedule: Schedule, now: number): Promise<number | null> {
+  const { keys } = client.stores;
+  const until = served.get(keys) ?? new Map<string, number>();
+  served.set(keys, until);
+  const known = until.get(schedule.name);
+  if (known !== undefined && (await lateAt(schedule, known, now)) === 0) return 0;
+  const cursor = await readCursor(client, schedule.name);
+  if (typeof cursor === 'string') return cursor === 'never' ? null : 0;
+  if (cursor.pausedAt !== undefined) return 0;
+  until.set(schedule.name, cursor.at);
+  return lateAt(schedule, cursor.at, now);
+}
+
+async function lateAt(schedule: Schedule, after: number, now: number): Promise<number> {
+  const next = await schedule.nextAfter(after);
+  return next === null ? 0 : Math.max(0, now - next);
+}
+
+function tooLate(what: string): never {
+  throw new LongshoreError('TIMEOUT', `Expected the backend to tell ${what} within ${askMs} ms.`);
+}

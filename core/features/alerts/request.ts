@@ -1,0 +1,56 @@
+/**
+ * Requests to a URL that the app's own code names: over https, to public addresses. The URL may be a secret (those of Slack and of
+ * heartbeats are), so no message shows more of it than its host.
+ */
+
+import { config, LongshoreError, shown } from '../../base/errors.ts';
+import type { Hop } from '../../jobs/exchange.ts';
+import { type Lookup, parseTarget, portOf, refuseTarget, targetPolicy } from '../../jobs/targets.ts';
+
+export interface RequestOptions {
+  /**
+   * `host:port` that may have a loopback or private address, and may be called over http: a service in your own network.
+   * Metadata and link-local addresses stay refused.
+   */
+  readonly allowPrivate?: readonly string[];
+  /** For tests: DNS, by default `dns.promises.lookup` with `all`. */
+  readonly testing?: { readonly lookup?: Lookup };
+}
+
+export type Endpoint = ReturnType<typeof endpointOf>;
+
+/** What is read of an answer; nothing of it is kept. */
+const limits = { maxResponseBytes: 65_536, maxHeaderBytes: 16_384, keepBytes: 0, connectTimeoutMs: 5_000 };
+
+/** @param factory the function whose argument it is, for messages. Throws `CONFIG` for a URL that would be refused later. */
+export function endpointOf(factory: string, text: unknown, options: RequestOptions = {}) {
+  if (typeof text !== 'string' || text === '')
+    throw config(
+      `${factory}() expects a URL, got ${typeof text === 'string' ? 'an empty string' : shown(text)}.`,
+    );
+  const policy = targetPolicy(undefined, options.allowPrivate, factory);
+  const url = parseTarget(text);
+  if (typeof url === 'string') throw config(`${factory}() cannot call its URL: ${url}.`);
+  const isOpen = policy.open.has(`${url.hostname}:${portOf(url)}`);
+  if (url.protocol === 'http:' && !isOpen)
+    throw config(
+      `${factory}() expects an https URL, got http. Name its host and port in allowPrivate if it is in your own network.`,
+    );
+  const refused = refuseTarget(url, policy);
+  if (refused) throw config(`${factory}() cannot call its URL: ${refused}.`);
+  return { url, policy, lookup: options.testing?.lookup };
+}
+
+/** Resolves when the receiver has answered with 2xx. Redirects are not followed. */
+export async function request(
+  { url, policy, lookup }: Endpoint,
+  hop: Omit<Hop, 'url'> & { readonly name: string },
+  signal: AbortSignal,
+): Promise<void> {
+  // With the first request: a function starts without node:https.
+  const { visit, systemLookup } = await import('../../jobs/visit.ts');
+  const headers = { 'user-agent': 'longshore', accept: '*/*', ...hop.headers };
+  const settings = { ...limits, policy, lookup: lookup ?? systemLookup };
+  const { status } = await visit({ ...hop, url, headers }, settings, signal);
+  if (status < 200 || status > 299) throw new LongshoreError('BACKEND', `${hop.name} answered ${status}.`);
+}

@@ -1,0 +1,48 @@
+/** What `longshore alerts` shows: each condition as it is now, and what is remembered of it. Changes and sends nothing. */
+
+import type { AlertHost, AlertReading, AlertRule, Alerts } from '../../kernel/app/alerts.ts';
+import { peek } from '../../kit/records/peek.ts';
+import { keepMs, nowOf, readAll, stateKey, stateOf } from './evaluate.ts';
+import { factsOf } from './facts.ts';
+import { byFunctions, keyOf, noState, type OpenAlert } from './state.ts';
+
+export interface AlertRow
+  extends Omit<AlertReading, 'holds'>,
+    Pick<AlertRule, 'severity' | 'forMs' | 'summary'> {
+  readonly alert: string;
+  /** `pending`: it holds, and not yet for long enough. `unknown`: it cannot be told; `text` says why. */
+  readonly state: 'ok' | 'pending' | 'firing' | 'unknown';
+  /** Since when it holds, epoch ms. */
+  readonly since: number | null;
+}
+
+export interface AlertStates {
+  /** When somebody last evaluated them, epoch ms; `null` = nobody has, or somebody is about to. */
+  readonly evaluatedAt: number | null;
+  /** One per rule and subject. A rule that looks at nothing here has none. */
+  readonly alerts: readonly AlertRow[];
+}
+
+export async function alertStates(alerts: Alerts, client: AlertHost): Promise<AlertStates> {
+  const { app, stores } = client;
+  const text = await peek(stores.keys, app.clock, stateKey(alerts), app.newId(), keepMs);
+  const state = text === 'busy' ? noState : stateOf(text);
+  const { at, open } = state;
+  const now = await nowOf(client);
+  const reads = await readAll(alerts.rules, client, factsOf(client, byFunctions(state, now), now));
+  const rows = reads.flatMap(({ rule, readings }) =>
+    readings.map(({ holds, ...reading }) => {
+      const { name: alert, severity, forMs, summary } = rule;
+      const kept = open[keyOf(alert, reading.subject)];
+      const state = holds === null ? 'unknown' : stateIn(holds, kept);
+      return { alert, severity, forMs, summary, ...reading, state, since: kept?.since ?? null };
+    }),
+  );
+  return { evaluatedAt: at === 0 ? null : at, alerts: rows };
+}
+
+/** One that has ended since the last evaluation still fires: nobody has been sent its end. */
+function stateIn(holds: boolean, kept: OpenAlert | undefined): AlertRow['state'] {
+  if (kept && kept.firedAt !== null) return 'firing';
+  return holds ? 'pending' : 'ok';
+}

@@ -1,0 +1,134 @@
+/** What an evaluation remembers for the next one: which conditions hold since when, and who has not been sent what. */
+
+import { cut } from '../../base/failure.ts';
+import type { AlertNotice, AlertReading, AlertRule } from '../../kernel/app/alerts.ts';
+import { unknown } from './rules.ts';
+
+/** A condition that holds. */
+export interface OpenAlert {
+  readonly since: number;
+  /** When it began to fire; `null` = it has not held for long enough. */
+  readonly firedAt: number | null;
+  /** When it was last sent. */
+  readonly noticedAt: number | null;
+  /** When its rule was last evaluated. */
+  readonly seenAt: number;
+}
+
+export interface QueuedNotice extends AlertNotice {
+  /** Names of the targets that have not taken it. */
+  readonly to: readonly string[];
+}
+
+export interface TargetState {
+  /** In a row. */
+  readonly failures: number;
+  readonly nextAt: number;
+}
+
+export interface AlertState {
+  /** When the last evaluation began; 0 = there was none. */
+  readonly at: number;
+  /** When a function last made one; 0 = none has. */
+  readonly functionAt: number;
+  /** By rule and subject. */
+  readonly open: Readonly<Record<string, OpenAlert>>;
+  readonly notices: readonly QueuedNotice[];
+  /** Of targets that have failed. */
+  readonly targets: Readonly<Record<string, TargetState>>;
+  /** When the rules that need no store last ended, for hosts that have seen the same without a store. */
+  readonly ended: Readonly<Record<string, number>>;
+}
+
+export const noState: AlertState = { at: 0, functionAt: 0, open: {}, notices: [], targets: {}, ended: {} };
+
+/** Whether functions run the jobs, so that a queue without a worker is nothing to tell of. */
+export const byFunctions = ({ functionAt }: AlertState, now: number): boolean => now - functionAt < dayMs;
+
+export interface Read {
+  readonly rule: AlertRule;
+  readonly readings: readonly AlertReading[];
+}
+
+const dayMs = 86_400_000;
+
+/** A store keeps the state as one text, which must stay within what the smallest of them takes. */
+const mostOpen = 100;
+const mostNotices = 40;
+const longestText = 200;
+/** Of a rule that was removed, and of a notice that nobody takes. */
+const forgetMs = dayMs;
+/** What began to hold before a longer pause may have ended in between. */
+const longestPauseMs = 300_000;
+
+export const keyOf = (rule: string, subject: string): string => `${rule} ${subject}`;
+const ruleOf = (key: string): string => key.slice(0, key.indexOf(' '));
+
+/** The state after these readings, and what began or ended with them. */
+export function nextState(
+  before: AlertState,
+  reads: readonly Read[],
+  now: number,
+  remindMs: number | null,
+): { readonly state: AlertState; readonly notices: AlertNotice[] } {
+  const open: Record<string, OpenAlert> = {};
+  const ended: Record<string, number> = { ...before.ended };
+  const notices: AlertNotice[] = [];
+  const byName = new Map(reads.map((read) => [read.rule.name, read]));
+  for (const [key, one] of Object.entries(before.open)) {
+    // The host that wrote it may have a clock that is ahead.
+    const old = { ...one, since: Math.min(one.since, now) };
+    const read = byName.get(ruleOf(key));
+    if (!read) {
+      if (now - old.seenAt < forgetMs) open[key] = old; // of another version of the app, for now
+      continue;
+    }
+    const { rule, readings } = read;
+    const subject = key.slice(rule.name.length + 1);
+    const reading = readings.find((one) => one.subject === subject) ?? gone(readings, subject);
+    if (reading.holds !== false) open[key] = { ...old, seenAt: now };
+    else if (old.firedAt !== null) {
+      notices.push(noticeOf(rule, reading, old.since, now, 'resolved'));
+      if (rule.needsNoStore) ended[key] = now;
+    }
+  }
+  const paused = now - before.at > longestPauseMs;
+  for (const { rule, readings } of reads) {
+    for (const reading of readings) {
+      if (reading.holds !== true) continue;
+      const key = keyOf(rule.name, reading.subject);
+      const old = open[key];
+      if (!old && Object.keys(open).length >= mostOpen) continue;
+      const firedAt = old?.firedAt ?? null;
+      const since = old && !(paused && firedAt === null) ? old.since : now;
+      const fires = firedAt === null && now - since >= rule.forMs;
+      const reminds = firedAt !== null && remindMs !== null && now - (old?.noticedAt ?? firedAt) >= remindMs;
+      if (fires || reminds)
+        notices.push({ ...noticeOf(rule, reading, since, now, 'firing'), reminder: reminds });
+      const noticedAt = fires || reminds ? now : (old?.noticedAt ?? null);
+      open[key] = { since, firedAt: fires ? now : firedAt, noticedAt, seenAt: now };
+    }
+  }
+  return { state: { ...before, at: now, open, ended }, notices };
+}
+
+/** Its queue or schedule is there no more. Where nothing could be read, nothing is known of it either. */
+function gone(readings: readonly AlertReading[], subject: string): AlertReading {
+  const blind = readings.find(({ holds }) => holds === null);
+  if (blind) return unknown(subject, blind.text);
+  return { subject, holds: false, value: null, text: `"${subject}": nothing of it is seen any more` };
+}
+
+function noticeOf(
+  { name: alert, severity }: AlertRule,
+  { subject, value, text }: AlertReading,
+  since: number,
+  at: number,
+  state: AlertNotice['state'],
+): AlertNotice {
+  return { alert, severity, state, subject, value, text: cut(text, longestText), since, at, reminder: false };
+}
+
+/** Without the oldest when there are too many, and without those that nobody has taken for a day. */
+export const queued = (notices: readonly QueuedNotice[], now: number): QueuedNotice[] =>
+  notices.filter(({ at, to }) => to.length > 0 && now - at < forgetMs).slice(-mostNotices);

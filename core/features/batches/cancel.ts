@@ -1,0 +1,53 @@
+/** Cancels the children of a batch that have not ended, and finds out what became of those that no attempt has told of. */
+
+import type { BatchStore, ChildEnd } from '../../contract/batches.ts';
+import type { JobRecord } from '../../contract/store.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { forgetWaiting } from '../../kernel/enqueue/forget.ts';
+import { forEach } from '../../kit/parallel.ts';
+import { believed } from '../../kit/records/believed.ts';
+import { complete } from './complete.ts';
+import { childId } from './ids.ts';
+
+type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
+
+const sliceSize = 1_000;
+
+/** `null` = it goes on. */
+export function endOfRecord({ status }: JobRecord): { readonly failed: boolean } | null {
+  if (status === 'completed') return { failed: false };
+  const isOver = status === 'failed' || status === 'cancelled' || status === 'expired';
+  return isOver ? { failed: true } : null;
+}
+
+/** Walks through all that have not ended. Those that run are aborted, and end with their attempt. */
+export async function cancelChildren(client: BatchClient, id: string): Promise<void> {
+  const store = client.stores.batches!;
+  for (let from = 0; ; ) {
+    const numbers = await store.unended(id, from, sliceSize);
+    if (numbers.length === 0) return;
+    await cancelSome(client, store, id, numbers);
+    from = numbers.at(-1)! + 1;
+  }
+}
+
+export async function cancelSome(
+  client: BatchClient,
+  store: BatchStore,
+  batch: string,
+  numbers: readonly number[],
+): Promise<void> {
+  const { records } = client.stores;
+  const ends: ChildEnd[] = [];
+  await forEach(numbers, async (number) => {
+    const id = childId(batch, number);
+    const result = await records.cancel(id);
+    if (result === 'cancelled') await forgetWaiting(client, id);
+    // One that is not known was never sent, or was removed.
+    const isKnown = result === 'finished' || result === 'cancelling';
+    const record = isKnown ? believed(client.app, await records.get(id)) : null;
+    const end = record ? endOfRecord(record) : { failed: true };
+    if (end) ends.push({ batch, number, ...end });
+  });
+  for (const done of await store.ended(ends)) await complete(client, done);
+}

@@ -1,0 +1,62 @@
+/**
+ * What workers do for batches beside their jobs: call what a dead process has not called, and find children whose end no attempt has told of. They
+ * were cancelled while they waited, have expired there, were removed, or their worker died between two writes.
+ */
+
+import type { BatchState, ChildEnd } from '../../contract/batches.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { forEach } from '../../kit/parallel.ts';
+import { believed } from '../../kit/records/believed.ts';
+import { cancelSome, endOfRecord } from './cancel.ts';
+import { complete } from './complete.ts';
+import { childId } from './ids.ts';
+
+type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
+
+/** A child that is in the queue and not known may be one whose record was not written. */
+const goneMs = 3_600_000;
+/** Of one batch at a time. */
+const mostChildren = 1_000;
+
+/** Where the next look at a batch goes on. */
+const nextFrom = new Map<string, number>();
+
+/** Resolves with how many children it has looked at. Rejects when all are looked at, and one of the batches could not be. */
+export async function checkUp(client: BatchClient, states: readonly BatchState[]): Promise<number> {
+  let children = 0;
+  const errors: unknown[] = [];
+  for (const state of states) {
+    try {
+      if (state.completedAt !== null) await complete(client, state.id);
+      else children += await findEnds(client, state);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+  return children;
+}
+
+async function findEnds(client: BatchClient, state: BatchState): Promise<number> {
+  const { id: batch } = state;
+  const { records, batches } = client.stores;
+  if (records.keepsNothing) return 0;
+  const from = nextFrom.get(batch) ?? 0;
+  const numbers = await batches!.unended(batch, from, mostChildren);
+  nextFrom.delete(batch);
+  if (numbers.length === mostChildren) nextFrom.set(batch, numbers.at(-1)! + 1);
+  if (state.cancelledAt !== null) {
+    await cancelSome(client, batches!, batch, numbers);
+    return numbers.length;
+  }
+  const isLongQuiet = client.app.clock.now() - state.changedAt >= goneMs;
+  const ends: ChildEnd[] = [];
+  await forEach(numbers, async (number) => {
+    const record = believed(client.app, await records.get(childId(batch, number)));
+    const isGone = record === null && isLongQuiet && number < state.sent;
+    const end = record ? endOfRecord(record) : isGone ? { failed: true } : null;
+    if (end) ends.push({ batch, number, ...end });
+  });
+  if (ends.length > 0) for (const done of await batches!.ended(ends)) await complete(client, done);
+  return numbers.length;
+}

@@ -1,0 +1,50 @@
+/** Enqueues what a batch calls at its end, once: the ids are made of the batch, and the store remembers that they were sent. */
+
+import { backendError } from '../../base/failure.ts';
+import type { BatchState } from '../../contract/batches.ts';
+import type { BatchSummary } from '../../kernel/app/batch.ts';
+import { type CallingClient, enqueueCalls } from './calls.ts';
+import type { EndName } from './ids.ts';
+import { outcomeOf } from './outcome.ts';
+import { type Plan, verifiedPlan } from './plan.ts';
+
+/** Never rejects: what fails is done again by a worker that looks for such batches. */
+export async function complete(client: CallingClient, id: string): Promise<void> {
+  try {
+    const state = await client.stores.batches!.get(id);
+    if (state) await call(client, state);
+  } catch (cause) {
+    const during = `calling what comes after batch ${id}`;
+    const { name: backend } = client.backend;
+    client.app.events.emit({ type: 'backend.failed', backend, during, error: backendError(during, cause) });
+  }
+}
+
+async function call(client: CallingClient, state: BatchState): Promise<void> {
+  const { id, round, completedAt, called } = state;
+  if (completedAt === null || called) return;
+  const plan = verifiedPlan(client.app, state);
+  const summary: BatchSummary = {
+    batchId: id,
+    name: plan.name,
+    total: state.sent,
+    succeeded: state.succeeded,
+    failed: state.failed,
+  };
+  const handing = plan.calls.onResults !== undefined || plan.chain !== undefined;
+  const handed = handing ? await (await import('./hand-results.ts')).handResults(client, state, plan) : null;
+  if (handed?.complete != null) await complete(client, handed.complete);
+  const ends = endsOf(plan, state, handed?.failed === true).filter((end) => end !== 'onResults');
+  await enqueueCalls(client, ends, plan, id, round, summary);
+  if (client.stores.steps) await (await import('../steps/batch-end.ts')).tellEnd(client, summary);
+  await client.stores.batches!.called(id, round);
+  if (plan.results === 'until') await handed?.remove?.();
+}
+
+/** Of a complete one. @param isUnfit what its children returned cannot be handed on */
+export function endsOf({ calls, allowFailures }: Plan, state: BatchState, isUnfit = false): EndName[] {
+  const isSuccess = !isUnfit && outcomeOf(allowFailures, state) === 'succeeded';
+  const ends: EndName[] = [isSuccess ? 'onSuccess' : 'onFailure', 'onComplete'];
+  if (isSuccess && state.failed === 0) ends.push('onResults');
+  return ends.filter((end) => calls[end] !== undefined);
+}

@@ -1,0 +1,75 @@
+/** Gives what all children of a batch have returned to one job: `onResults`, or the next link of a chain. */
+
+import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
+import { tellWarning } from '../../base/events.ts';
+import type { BatchState } from '../../contract/batches.ts';
+import type { App } from '../../kernel/app/app.ts';
+import { nextOf } from '../chains/ids.ts';
+import { startLink } from '../chains/start.ts';
+import { type CallingClient, enqueueCalls } from './calls.ts';
+import type { Plan } from './plan.ts';
+import { readResults } from './results.ts';
+
+export interface Handed {
+  /** They cannot be handed on, however often that is tried. */
+  readonly failed: boolean;
+  /** Removes the results, which are there no more for a further call. */
+  readonly remove?: () => Promise<void>;
+  /** The batch of the next link, whose jobs have all ended by now. */
+  readonly complete?: string | null;
+}
+
+/** What another try would not change. */
+const final: readonly ErrorCode[] = ['LIMIT', 'SIGNATURE'];
+
+/** Does nothing where a child has failed. Throws what may go well later. */
+export async function handResults(client: CallingClient, state: BatchState, plan: Plan): Promise<Handed> {
+  if (state.failed > 0 || state.cancelledAt !== null) return { failed: false };
+  try {
+    const { values, remove } = await readResults(client, state.id, state.sent);
+    const missing = values.indexOf(undefined);
+    if (missing >= 0)
+      throw new LongshoreError(
+        'LIMIT',
+        `nothing is kept of what child ${missing} (counted from 0) has returned`,
+      );
+    const next = await hand(client, values).catch((error) => {
+      if (!(error instanceof LongshoreError) || error.code !== 'PAYLOAD') throw error;
+      // It is enqueued all the same, and becomes a dead letter with the reason: there people see it, and can mend it.
+      return hand(takingAnything(client), values);
+    });
+    return { failed: false, remove, complete: next };
+  } catch (error) {
+    if (!(error instanceof LongshoreError) || !final.includes(error.code)) throw error;
+    const to = plan.chain ? `the next link of chain ${plan.chain.id}` : `its job "${plan.calls.onResults}"`;
+    tellWarning(
+      client.app.events,
+      client.backend.name,
+      `All children of batch ${state.id} (${plan.name}) have succeeded, but what they returned cannot be handed on to ${to}: ${error.message}`,
+    );
+    return { failed: true };
+  }
+
+  async function hand(to: CallingClient, results: readonly unknown[]): Promise<string | null> {
+    if (!plan.chain) {
+      const payload = { ...plan.with, batchId: state.id, name: plan.name, results };
+      await enqueueCalls(to, ['onResults'], plan, state.id, state.round, payload);
+      return null;
+    }
+    const next = nextOf(plan.chain);
+    return next && (await startLink(to, next, results, plan.context)).complete;
+  }
+}
+
+const anything = { version: 1, vendor: 'longshore', validate: (value: unknown) => ({ value }) } as const;
+
+/** With jobs whose schemas refuse nothing. */
+function takingAnything(client: CallingClient): CallingClient {
+  const jobs: App['jobs'] = new Map(
+    [...client.app.jobs].map(([name, job]) => [
+      name,
+      { ...job, schema: { '~standard': anything }, keyOf: null, limits: null },
+    ]),
+  );
+  return { ...client, app: { ...client.app, jobs } };
+}

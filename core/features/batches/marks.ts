@@ -1,0 +1,57 @@
+/** Marks children as ended: those of a turn of the event loop, and of the time that the call before takes, in one call of the store. */
+
+import type { ChildEnd } from '../../contract/batches.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import type { CallingClient } from './calls.ts';
+import { complete } from './complete.ts';
+
+type Mark = (end: ChildEnd) => Promise<void>;
+
+const marksOf = new WeakMap<Client, Mark>();
+
+/** Also calls what comes after a batch that is complete by that. Rejects when the store does. */
+export function markEnded(client: Client, end: ChildEnd): Promise<void> {
+  let mark = marksOf.get(client);
+  if (!mark) {
+    mark = grouped(client);
+    marksOf.set(client, mark);
+  }
+  return mark(end);
+}
+
+export async function markAllEnded(client: CallingClient, ends: readonly ChildEnd[]): Promise<void> {
+  for (const id of await client.stores.batches!.ended(ends)) await complete(client, id);
+}
+
+interface Group {
+  readonly ends: ChildEnd[];
+  readonly done: PromiseWithResolvers<void>;
+}
+
+function grouped(client: Client): Mark {
+  let group: Group | null = null;
+  let isBusy = false;
+
+  async function flush(): Promise<void> {
+    const { ends, done } = group!;
+    group = null;
+    try {
+      await markAllEnded(client, ends);
+      done.resolve();
+    } catch (error) {
+      done.reject(error);
+    }
+    isBusy = group !== null;
+    if (isBusy) setImmediate(flush);
+  }
+
+  return (end) => {
+    group ??= { ends: [], done: Promise.withResolvers() };
+    group.ends.push(end);
+    if (!isBusy) {
+      isBusy = true;
+      setImmediate(flush);
+    }
+    return group.done.promise;
+  };
+}

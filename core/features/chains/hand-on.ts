@@ -1,0 +1,117 @@
+/**
+ * What an attempt does with a result that is handed on. It happens before the settlement: a link that has started the next one, and
+ * could not settle, runs again and finds it started. One that had settled first would leave a chain that nobody goes on with.
+ * Where the queue has transactions, the next link and the ack are one.
+ */
+
+import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
+import type { ChainMember } from '../../envelope/chain.ts';
+import { answered } from '../../kernel/attempt/answered.ts';
+import type { Admitted, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
+import { abortReason } from '../../kernel/attempt/run.ts';
+import { afterFailure, dead, lostLease, rejected, unknownJob } from '../../kernel/attempt/verdict.ts';
+import { complete } from '../batches/complete.ts';
+import { childOf } from '../batches/ids.ts';
+import { keepResult, takeBack } from '../batches/results.ts';
+import { nextOf } from './ids.ts';
+import { startLink } from './start.ts';
+
+/** Before the job runs: its effect would be for nothing, or would come twice. `null` = the next one is known here. */
+function nextIsUnknown(it: Admitted): Verdict | null {
+  const next = it.envelope.results ? null : nextLink(it);
+  const jobs = next ? [next.links[next.link - 1]!].flat() : [];
+  const missing = jobs.find(({ job }) => !it.app.jobs.has(job));
+  return missing ? unknownJob(it, missing.job) : null;
+}
+
+export async function handOn(it: Admitted, run: () => Maybe<Verdict>): Promise<Verdict> {
+  const unknown = nextIsUnknown(it);
+  if (unknown) return unknown;
+  const verdict = await run();
+  return verdict.verb === 'ack' ? handOnResult(it, verdict) : verdict;
+}
+
+async function handOnResult(it: Admitted, verdict: Verdict & { verb: 'ack' }): Promise<Verdict> {
+  const { run, envelope } = it;
+  const next = nextLink(it);
+  if (!envelope.results && !next) return verdict;
+  // Nor does a job that was cancelled while it ran, and has ended all the same, go on with its chain.
+  const over = lostLease(it) ?? (run.cause === 'cancelled' ? cancelled() : null);
+  if (over) return undo(it, over);
+  try {
+    if (verdict.problem !== undefined)
+      throw new LongshoreError('LIMIT', `it cannot be kept: ${verdict.problem}`);
+    if (envelope.results) await keep(it, verdict.output);
+    else await startNext(it, next!, verdict.output);
+    return verdict;
+  } catch (cause) {
+    const failure = failureOf(it, cause);
+    return undo(it, failure);
+  }
+}
+
+const nextLink = ({ envelope }: Admitted): ChainMember | null =>
+  envelope.chain ? nextOf(envelope.chain) : null;
+
+const cancelled = (): Verdict => rejected('cancelled', abortReason('cancelled'));
+
+/** Nothing that was written in the transaction of this attempt may come to be. */
+async function undo(it: Admitted, verdict: Verdict): Promise<Verdict> {
+  await it.run.tx?.rollback();
+  return verdict;
+}
+
+async function keep(it: Admitted, output: string | null): Promise<void> {
+  const { ports, envelope } = it;
+  checkShare(it, output);
+  const { batch, number } = childOf(envelope.identifier)!;
+  await answered(it, 'The step store', keepResult(ports.client, batch, number, output ?? 'null'));
+  await answered(it, 'The store of batches', takeBack(ports.client, batch, number));
+}
+
+/** Without a payload store the results of several jobs have to fit into one message, and each learns in time that its own does not. */
+function checkShare({ app, envelope: { chain }, ports }: Admitted, output: string | null): void {
+  const { backend, stores } = ports.client;
+  if (!chain || !nextOf(chain) || stores.payloads || output === null) return;
+  const jobs = [chain.links[chain.link - 1]!].flat().length;
+  const mostBytes = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes);
+  const share = Math.floor((mostBytes - Buffer.byteLength(JSON.stringify(chain)) - besidesBytes) / jobs);
+  const bytes = Buffer.byteLength(output);
+  if (bytes <= share) return;
+  throw new LongshoreError(
+    'LIMIT',
+    `it has ${bytes} bytes, and at most ${share} are the share of each of ${jobs} jobs in one message of this queue. Return an id and keep the data elsewhere, or give connect() a store with payloads.`,
+  );
+}
+
+/** What an envelope has beside its payload and its chain. */
+const besidesBytes = 4_096;
+
+async function startNext(it: Admitted, next: ChainMember, output: string | null): Promise<void> {
+  const { run, ports, envelope } = it;
+  const { client } = ports;
+  const { backend } = client;
+  if (backend.begin && backend.enqueueIn) run.tx ??= await answered(it, 'The database', backend.begin());
+  const payload = output === null ? null : JSON.parse(output);
+  const starting = startLink(client, next, payload, envelope.context, run.tx?.sql);
+  const { complete: batch } = await answered(it, 'The queue', starting);
+  if (batch !== null) await complete(client, batch);
+}
+
+/** What no further attempt of the handler would change is final; it is shown where the job is, and can be mended there. */
+const final: readonly ErrorCode[] = ['PAYLOAD', 'LIMIT', 'OPTION', 'CONFIG', 'UNKNOWN_JOB'];
+
+function failureOf(it: Admitted, cause: unknown): Verdict {
+  const isKnown = cause instanceof LongshoreError;
+  if (isKnown && cause.code === 'QUEUE_FULL') return afterFailure(it, cause);
+  if (!isKnown || !final.includes(cause.code)) {
+    // Nothing is settled, and the job comes back when its lease is over.
+    void it.run.tx?.rollback();
+    throw cause;
+  }
+  const { chain, identifier } = it.envelope;
+  const next = chain ? [chain.links[chain.link] ?? []].flat().map(({ job }) => `"${job}"`) : [];
+  const to = next.length > 0 ? `job ${next.join(' and ')}, the next link of chain ${chain!.id}` : 'its batch';
+  const message = `Job "${it.job.name}" has succeeded, but what it returned cannot be handed on to ${to}: ${cause.message}`;
+  return dead('permanent', new LongshoreError(cause.code, `${message} (job ${identifier})`, { cause }));
+}

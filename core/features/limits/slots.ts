@@ -1,0 +1,65 @@
+/** Asks for slots in the name of an attempt, and says how long one without waits. */
+
+import { steadyNow } from '../../base/clock.ts';
+import type { RefusedSlot, SlotAnswer, TakenSlot } from '../../contract/limits.ts';
+import type { Limit } from '../../kernel/app/flow-control.ts';
+import type { Admitted } from '../../kernel/attempt/attempt.ts';
+import { callsTo } from './calls.ts';
+
+/** A job that nobody wakes asks again after so long, or as long again as it has waited. */
+const alone = { leastMs: 1_000, mostMs: 60_000 };
+/** At a rate it knows its time. But limits change, and jobs before it are cancelled. */
+const atRateMs = 3_600_000;
+/**
+ * One that is woken asks by itself now and then: the process that took it out of its line may have died before it woke it, or the limit has
+ * changed. After so many leases, or so long for each job ahead: a line of any length asks a few times a second.
+ */
+const leasesOfPark = 4;
+const parkMsPerAhead = 1_000;
+/** Of a job that waits for people or for another job, and is woken: a store may not remember all that wait. */
+export const parkedMs = 600_000;
+/** Slots of a key. */
+export const most = 10_000;
+/** One level of priority counts as much as one hour of waiting, as in the queues. */
+const levelMs = 3_600_000;
+
+export const slotOf = ({ envelope, run }: Admitted, key: string): TakenSlot => ({
+  key,
+  holder: envelope.identifier,
+  owner: run.lease.token,
+});
+
+/**
+ * @param holdMs as long as the lease without it
+ * @param waiter who waits without a slot; the holder without it
+ */
+export function ask(
+  it: Admitted,
+  slot: TakenSlot,
+  limit: number,
+  holdMs?: number,
+  waiter = slot.holder,
+): Promise<SlotAnswer> {
+  const { app, run, envelope, ports } = it;
+  const request = {
+    ...slot,
+    waiter,
+    limit,
+    holdMs: holdMs ?? run.expiresAt - steadyNow(app.clock),
+    rank: (envelope.schedule ?? envelope.issuedAt) + envelope.priority * levelMs,
+    queue: run.lease.queue,
+  };
+  return callsTo(ports.client).take(it, request);
+}
+
+/** How long a job is released for that was refused, if nobody wakes it. */
+export function parkMs(it: Admitted, kind: Limit['kind'], { waitMs, ahead }: RefusedSlot): number {
+  const { ports, run, startedAt, envelope } = it;
+  if (kind === 'rate') return Math.min(waitMs, atRateMs);
+  if (ports.client.backend.waiting) {
+    const leaseMs = run.expiresAt - startedAt;
+    return Math.min(waitMs, Math.max(leasesOfPark * leaseMs, parkMsPerAhead * ahead));
+  }
+  const waitedMs = startedAt - (envelope.schedule ?? envelope.issuedAt);
+  return Math.min(alone.mostMs, Math.max(alone.leastMs, waitedMs));
+}

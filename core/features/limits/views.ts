@@ -1,0 +1,140 @@
+/** Limits as people see them: those in use, by their keys, and those that the app declares. */
+
+import { config } from '../../base/errors.ts';
+import type { LimitState, LimitStore } from '../../contract/limits.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { forEach } from '../../kit/parallel.ts';
+import { declaredOn } from '../../routing/belongs.ts';
+import { jobOf } from './holders.ts';
+
+export interface LimitView {
+  /** Names it in the store: `job:shop.sync:concurrency:c-7`. */
+  readonly key: string;
+  readonly of: 'job' | 'queue' | 'batch';
+  /** Of the job or the queue, or the id of the batch. */
+  readonly name: string;
+  readonly kind: 'concurrency' | 'rate' | 'pause' | 'breaker';
+  /** What the limit's own function made of the payload; of a breaker `open` or `failures`. `null` = all count together, or `perKey`. */
+  readonly keyPart: string | null;
+  /** Each key has as many slots for itself. Without a `keyPart`: nobody uses one of them. */
+  readonly perKey: boolean;
+  /** How many slots there are: of those in use the smallest number, else as this app says; `null` = not known here. */
+  readonly limit: number | null;
+  /** Of a rate: so many begin in so long; `null` = it is none, or not known here. */
+  readonly perMs: number | null;
+  /** In use now. */
+  readonly used: number;
+  /** Jobs that have a slot and when it ends by itself: at most 20, those that end first. */
+  readonly holders: readonly { readonly id: string; readonly until: number }[];
+  /** No job gets a slot until then (epoch ms), or until somebody resets it; `null` = it is not held. */
+  readonly heldUntil: number | 'reset' | null;
+  /** Jobs that wait for it. One that was cancelled meanwhile is counted until its turn. */
+  readonly waiting: number;
+}
+
+export interface LimitFilter {
+  /** The key begins with it. */
+  readonly prefix?: string;
+  /** The `next` of an earlier page. */
+  readonly after?: string;
+  /** @default 100 */
+  readonly max?: number;
+}
+
+export interface LimitPage {
+  /** In the order of their keys. Those that nobody uses come on top of `max`. */
+  readonly limits: readonly LimitView[];
+  /** Where the next page begins; `null` = there are no more. */
+  readonly next: string | null;
+}
+
+type Declared = Pick<LimitView, 'perKey' | 'limit' | 'perMs'>;
+
+/** Throws `CONFIG` where no limits are kept. */
+export function limitStoreOf({ stores, backend }: Pick<Client, 'stores' | 'backend'>): LimitStore {
+  if (stores.limits) return stores.limits;
+  throw config(
+    `Backend "${backend.name}" keeps no limits. Give it a store that does, for example sqliteStore().`,
+  );
+}
+
+export async function listLimits(client: Client, filter: LimitFilter = {}): Promise<LimitPage> {
+  const { prefix = '', after = '', max = 100 } = filter;
+  const declared = declaredIn(client);
+  // One more tells whether there is a next page, and whether the last one declared here is in use.
+  const states = await limitStoreOf(client).list({ prefix, max: max + 1, ...(after !== '' && { after }) });
+  const next = states.length > max ? states[max - 1]!.key : null;
+  const used = states.slice(0, max).flatMap((state) => viewOf(state, declared) ?? []);
+  const unused = [...declared].filter(
+    ([key, { perKey }]) =>
+      key.startsWith(prefix) &&
+      key > after &&
+      (next === null || key <= next) &&
+      !states.some((state) => state.key === key || (perKey && state.key.startsWith(`${key}:`))),
+  );
+  const limits = [...used, ...unused.map(([key]) => viewOf(unusedState(key), declared)!)];
+  return { limits: limits.sort((a, b) => (a.key < b.key ? -1 : 1)), next };
+}
+
+/** Keys that all jobs of a limit share. The others have one for each value, and nobody knows how many there are. */
+export const sharedKeys = (client: Client): string[] =>
+  [...declaredIn(client)].filter(([, { perKey }]) => !perKey).map(([key]) => key);
+
+/** What is known of these keys, also of those that nobody uses. What is no key of a limit is left out. */
+export async function limitViews(client: Client, keys: readonly string[]): Promise<LimitView[]> {
+  const limits = limitStoreOf(client);
+  const declared = declaredIn(client);
+  const views: (LimitView | null)[] = [];
+  await forEach(keys.entries(), async ([i, key]) => {
+    const [state] = await limits.list({ prefix: key, max: 1 });
+    views[i] = viewOf(state?.key === key ? state : unusedState(key), declared);
+  });
+  return views.filter((view) => view !== null);
+}
+
+/** `null` = it is no key of a limit. */
+export const limitView = async (client: Client, key: string): Promise<LimitView | null> =>
+  (await limitViews(client, [key]))[0] ?? null;
+
+const unusedState = (key: string): LimitState => ({
+  ...{ key, limit: null, used: 0, slots: [], heldUntil: null, waiting: 0 },
+});
+
+/** By key, without the part that is made of a payload. */
+function declaredIn({ app, name }: Pick<Client, 'app' | 'name'>): ReadonlyMap<string, Declared> {
+  const { jobs, rules } = declaredOn(app, name);
+  const all = [...jobs, ...rules.map(([, rule]) => rule)].flatMap(({ limits }) => limits ?? []);
+  return new Map(
+    all.map(({ of, kind, slots, holdMs, keyOf }) => [
+      `${of}:${kind}`,
+      { perKey: keyOf !== null, limit: slots, perMs: holdMs },
+    ]),
+  );
+}
+
+/** Names have no colon, what is made of a payload may have any. */
+const pattern =
+  /^(?:(?<of>job|queue|batch):(?<name>[^:]+):(?<kind>concurrency|rate)|(?<state>pause|breaker):(?<job>[^:]+))(?::(?<keyPart>.*))?$/s;
+
+/** `null`: what another release keeps under a key that is not known here. */
+function viewOf(state: LimitState, declared: ReadonlyMap<string, Declared>): LimitView | null {
+  const { key, limit, used, slots, heldUntil, waiting } = state;
+  const found = pattern.exec(key)?.groups;
+  if (!found) return null;
+  const { of = 'job', name = found.job!, kind = found.state!, keyPart = null } = found;
+  const known = declared.get(`${of}:${name}:${kind}`);
+  return {
+    key,
+    of: of as LimitView['of'],
+    name,
+    kind: kind as LimitView['kind'],
+    keyPart,
+    perKey: known?.perKey ?? keyPart !== null,
+    limit: found.state ? null : (limit ?? known?.limit ?? null),
+    perMs: known?.perMs ?? null,
+    used,
+    holders: slots.map(({ holder, until }) => ({ id: jobOf(holder), until })),
+    heldUntil: heldUntil === Infinity ? 'reset' : heldUntil,
+    waiting,
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * Counts the attempts of one worker or function instance, and writes the sums now and then: what a flush costs depends on how many
+ * jobs and queues there are, not on how many attempts. A row holds all that this source counted in its minute, so writing
+ * it again changes nothing. A process that dies loses what it counted since its last flush.
+ */
+
+import type { Clock } from '../../base/clock.ts';
+import { backendError } from '../../base/failure.ts';
+import { within } from '../../base/within.ts';
+import type { MetricRow, MetricStore } from '../../contract/metrics.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { stepOf } from './steps.ts';
+import { type Counted, count, countMemory, newTally, packTally, type Tally } from './tally.ts';
+
+/** Between two flushes. */
+export const flushMs = 10_000;
+/** A write that takes longer has failed; written again, it changes nothing. */
+const longestWriteMs = 30_000;
+/** A function that waits longer keeps messages whose jobs are done. */
+const longestWaitMs = 2_000;
+/** What a store that is away may leave here: an hour of a hundred jobs. Older minutes are given up. */
+const mostEntries = 6_000;
+/** A clock that is set back by no more goes on in its last minute: an earlier one begun again would be written over what is stored of it. */
+const mostBackMs = 300_000;
+/** Reading the memory of a process costs as much as a small job. */
+const memoryEveryMs = 100;
+
+interface Entry {
+  readonly at: number;
+  readonly queue: string;
+  readonly job: string;
+  readonly tally: Tally;
+  isDirty: boolean;
+}
+
+interface CollectorOptions {
+  /** The worker's id. */
+  readonly source: string;
+  /** Resident memory of the process, in bytes. */
+  readonly rssBytes: () => number;
+}
+
+export type Collector = ReturnType<typeof createCollector>;
+
+/** `null` where no numbers are kept. A store that fails is told once, until it has taken the numbers again. */
+export function collectorOf(
+  { app, stores }: Pick<Client, 'app' | 'stores'>,
+  options: CollectorOptions,
+): Collector | null {
+  const { metrics } = stores;
+  if (!metrics) return null;
+  const during = 'writing numbers';
+  return createCollector(metrics, app.clock, options, (cause) => {
+    app.events.emit({ type: 'store.failed', during, ids: [], error: backendError(during, cause) });
+  });
+}
+
+function createCollector(
+  store: MetricStore,
+  clock: Clock,
+  { source, rssBytes }: CollectorOptions,
+  failed: (error: unknown) => void,
+) {
+  /** Of the minute under way: by queue, by job. */
+  let current = new Map<string, Map<string, Entry>>();
+  let minute = 0;
+  /** Everything that is not known to be stored, oldest first. */
+  let entries: Entry[] = [];
+  let sampledAt = 0;
+  let flushedAt = Number.NEGATIVE_INFINITY;
+  let isFailing = false;
+  let flushing: Promise<void> | null = null;
+  /** The one after that. */
+  let next: Promise<void> | null = null;
+
+  function entryOf(queue: string, job: string, now: number): Entry {
+    const step = stepOf('minute', now);
+    const isBack = step < minute && minute - step <= mostBackMs;
+    const at = isBack ? minute : step;
+    if (at !== minute) {
+      minute = at;
+      current = new Map();
+    }
+    let jobs = current.get(queue);
+    if (!jobs) {
+      jobs = new Map();
+      current.set(queue, jobs);
+    }
+    let entry = jobs.get(job);
+    if (!entry) {
+      entry = { at, queue, job, tally: newTally(), isDirty: false };
+      jobs.set(job, entry);
+      entries.push(entry);
+      if (entries.length > mostEntries) giveUp();
+    }
+    entry.isDirty = true;
+    return entry;
+  }
+
+  function giveUp(): void {
+    entries = entries.slice(mostEntries / 2);
+    tell(
+      new Error(
+        `The numbers of more than ${mostEntries} jobs and minutes wait: the oldest half is given up.`,
+      ),
+    );
+  }
+
+  function tell(error: unknown): void {
+    if (!isFailing) failed(error);
+    isFailing = true;
+  }
+
+  const late = (): never => {
+    throw new Error(`The store gave no answer for ${longestWriteMs} ms.`);
+  };
+
+  async function write(): Promise<void> {
+    const dirty = entries.filter(({ isDirty }) => isDirty);
+    for (const entry of dirty) entry.isDirty = false;
+    try {
+      if (dirty.length > 0) await within(clock, longestWriteMs, store.write(dirty.map(rowOf)), late);
+    } catch (error) {
+      for (const entry of dirty) entry.isDirty = true;
+      return tell(error);
+    }
+    isFailing = false;
+    // Of an earlier minute nothing more can come.
+    entries = entries.filter(({ at, isDirty }) => isDirty || at === minute);
+  }
+
+  const rowOf = ({ at, queue, job, tally }: Entry): MetricRow => ({
+    step: 'minute',
+    at,
+    queue,
+    job,
+    source,
+    body: packTally(tally),
+  });
+
+  /** Writes all that was counted until now. Never rejects: what the store did not take is part of the next flush. */
+  function flush(): Promise<void> {
+    flushedAt = clock.now();
+    if (flushing) {
+      next ??= flushing.then(() => {
+        next = null;
+        return flush();
+      });
+      return next;
+    }
+    flushing = write().finally(() => {
+      flushing = null;
+    });
+    return flushing;
+  }
+
+  return {
+    /**
+     * An attempt has ended.
+     * @param bytes what `sample` answered before. Others that ran meanwhile have grown the process too.
+     */
+    count(queue: string, result: Counted, bytes: number | null): void {
+      const now = clock.now();
+      const { tally } = entryOf(queue, result.job ?? '', now);
+      count(tally, result, now);
+      if (bytes !== null && result.memoryBytes === null) countMemory(tally, rssBytes() - bytes);
+    },
+    /** Resident bytes before an attempt; `null` = this attempt is not measured. */
+    sample(): number | null {
+      const now = clock.now();
+      if (now - sampledAt < memoryEveryMs) return null;
+      sampledAt = now;
+      return rssBytes();
+    },
+    flush,
+    /** For a function, whose timers stand still between its calls: flushes unless it has done so lately. Ends after `ms`, and after 2 s. */
+    flushWhenDue: async (ms: number): Promise<void> => {
+      if (clock.now() - flushedAt >= flushMs)
+        await within(clock, Math.min(ms, longestWaitMs), flush(), () => {});
+    },
+  };
+}

@@ -1,0 +1,140 @@
+/** Reads the numbers back: sums and a series of the last hour, day or month, for each job and for all. */
+
+import { config, shown } from '../../base/errors.ts';
+import type { MetricFilter, MetricStep, MetricStore } from '../../contract/metrics.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { type Histogram, quantile } from './histogram.ts';
+import { flagsOf } from './past.ts';
+import type { Durations, JobNumbers, MetricPeriod, MetricReport, MetricRequest } from './report.ts';
+import { type Sums, sums } from './roll-up.ts';
+import { stepMs, stepOf } from './steps.ts';
+import { add, ends, newTally, ranOf, sumOf, type Tally } from './tally.ts';
+
+const periods: Readonly<Record<MetricPeriod, { readonly step: MetricStep; readonly steps: number }>> = {
+  hour: { step: 'minute', steps: 60 },
+  day: { step: 'hour', steps: 24 },
+  month: { step: 'day', steps: 30 },
+};
+
+/** What a step is made of. */
+const parts = { day: 'hour', hour: 'minute', minute: null } as const;
+
+/** What `client.metrics()` does. @param all whose numbers are added up */
+export async function metricsOf(
+  { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
+  { last = 'hour', queue, job, flag = {} }: MetricRequest = {},
+  all: readonly MetricStore[] = stores.metrics ? [stores.metrics] : [],
+): Promise<MetricReport> {
+  if (all.length === 0) {
+    throw config(
+      `Backend "${backend.name}" keeps no numbers: give connect() a store that does, for example sqliteStore().`,
+    );
+  }
+  if (!Object.hasOwn(periods, last)) {
+    throw config(`Expected metrics of the last hour, day or month, got ${shown(last)}.`);
+  }
+  const now = app.clock.now();
+  const { step, steps } = periods[last];
+  const from = stepOf(step, now) - (steps - 1) * stepMs[step];
+  const only = { ...(queue !== undefined && { queue }), ...(job !== undefined && { job }) };
+  const found = await readAll(all, { step, from, to: now + 1, ...only });
+  const past = await readAll(all, {
+    step: 'day',
+    from: stepOf('day', from) - 30 * stepMs.day,
+    to: stepOf('day', from),
+    ...only,
+  });
+  const whole = total(found);
+  const jobs = [...whole].map(([key, { queue, job, tally }]) => {
+    const flags = flagsOf(tally, daysOf(past, key), flag);
+    return { queue, job, ...numbersOf(tally), flags };
+  });
+  const series = Array.from({ length: steps }, (_, i) => {
+    const at = from + i * stepMs[step];
+    return { at, ...numbersOf(sumOf(found.get(at)?.values() ?? [])) };
+  });
+  return {
+    step,
+    from,
+    to: now,
+    all: numbersOf(sumOf(whole.values())),
+    series,
+    jobs: jobs.toSorted((a, b) => attemptsOf(b) - attemptsOf(a) || (a.job < b.job ? -1 : 1)),
+  };
+}
+
+/** By step. */
+type Found = Map<number, Sums>;
+
+/** Each by itself, because each is rolled up by itself. */
+async function readAll(all: readonly MetricStore[], filter: MetricFilter): Promise<Found> {
+  const [first, ...others] = await Promise.all(all.map((metrics) => read(metrics, filter)));
+  for (const [at, sum] of others.flatMap((found) => [...found])) mergeAt(first!, at, sum);
+  return first!;
+}
+
+/** Steps that are rolled up, and the later ones from their parts. A roll-up goes in order, so nothing before the last one is missing. */
+async function read(metrics: MetricStore, filter: MetricFilter): Promise<Found> {
+  const { step } = filter;
+  const rows = await metrics.read(filter);
+  const found = byStep(rows, step);
+  const part = parts[step];
+  if (part === null) return found;
+  const from = rows.reduce((latest, { at }) => Math.max(latest, at + stepMs[step]), filter.from);
+  if (from >= filter.to) return found;
+  for (const [at, sum] of await read(metrics, { ...filter, step: part, from })) {
+    mergeAt(found, stepOf(step, at), sum);
+  }
+  return found;
+}
+
+function mergeAt(found: Found, at: number, sum: Sums): void {
+  const whole: Sums = found.get(at) ?? new Map();
+  found.set(at, whole);
+  merge(whole, sum);
+}
+
+function byStep(rows: Awaited<ReturnType<MetricStore['read']>>, step: MetricStep): Found {
+  const groups = Map.groupBy(rows, ({ at }) => stepOf(step, at));
+  return new Map([...groups].map(([at, group]) => [at, sums(group)]));
+}
+
+function merge(into: Sums, others: Sums): void {
+  for (const [key, { queue, job, tally }] of others) {
+    // A tally of its own: adding to that of a part would count the part twice where it is used again.
+    const sum = into.get(key) ?? { queue, job, tally: newTally() };
+    into.set(key, sum);
+    add(sum.tally, tally);
+  }
+}
+
+function total(found: Found): Sums {
+  const all: Sums = new Map();
+  for (const each of found.values()) merge(all, each);
+  return all;
+}
+
+const daysOf = (past: Found, key: string): Tally[] =>
+  [...past.values()].flatMap((day) => day.get(key)?.tally ?? []);
+
+const attemptsOf = (numbers: JobNumbers): number => ends.reduce((sum, end) => sum + numbers[end], 0);
+
+function numbersOf(tally: Tally): JobNumbers {
+  const { runMs, waitMs, memory, lastAt, ...ended } = tally;
+  const ran = ranOf(tally);
+  return {
+    ...ended,
+    successRate: ran === 0 ? null : tally.done / ran,
+    runMs: durationsOf(runMs),
+    waitMs: durationsOf(waitMs),
+    memory: memory.count === 0 ? null : { average: memory.sum / memory.count, max: memory.max },
+    lastAt: lastAt === 0 ? null : lastAt,
+  };
+}
+
+function durationsOf(histogram: Histogram): Durations | null {
+  const { count, sum, max } = histogram;
+  if (count === 0) return null;
+  const at = (q: number): number => quantile(histogram, q)!;
+  return { average: sum / count, p50: at(0.5), p95: at(0.95), p99: at(0.99), max };
+}

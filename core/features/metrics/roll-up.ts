@@ -1,0 +1,111 @@
+/**
+ * Adds minutes up to hours and hours to days, once across all hosts. The sum of a step is made from all of its parts and written
+ * over what was there, so a roll-up that dies half-way is simply done again.
+ */
+
+import type { MetricRow, MetricStep, MetricStore } from '../../contract/metrics.ts';
+import type { Stores } from '../../contract/store.ts';
+import type { App } from '../../kernel/app/app.ts';
+import { keepMs, keepRolledUpMs, stepMs, stepOf } from './steps.ts';
+import { add, packTally, type Tally, unpackTally } from './tally.ts';
+
+const cursorKey = 'metrics:roll-up';
+const holdMs = 60_000;
+/** After so long a call begins no further step: what it has done must be noted while the hold lasts. The next call goes on. */
+const longestMs = 20_000;
+/** A worker writes the last of a minute this much later, at the latest. Clocks of hosts may differ by as much. */
+const settledAfterMs = 120_000;
+/** One call rolls up so many steps of a kind at most. More hours than minutes are kept of. */
+const mostSteps = 100;
+/** Calls of `purge` for a step, each of them bounded by the store. */
+const mostPurges = 100;
+const keepCursorMs = 400 * 86_400_000;
+
+interface Cursor {
+  /** Hours and days that began before this are done. */
+  readonly hour: number;
+  readonly day: number;
+}
+
+/** Rolls up what is over, and removes what is past its time. Does nothing while another host is at it. */
+export async function rollUp({ clock, newId }: Pick<App, 'clock' | 'newId'>, stores: Stores): Promise<void> {
+  const { metrics, keys } = stores;
+  if (!metrics) return;
+  const now = clock.now();
+  const owner = newId();
+  const claim = await keys.claim(cursorKey, owner, now + holdMs);
+  if (claim.state !== 'claimed') return;
+  let isNoted = false;
+  const isTime = () => clock.now() - now < longestMs;
+  let cursor: Cursor = claim.value === null ? firstCursor(now) : JSON.parse(claim.value);
+  try {
+    cursor = { ...cursor, hour: await advance(metrics, 'minute', 'hour', cursor.hour, now, isTime) };
+    // A day is made of hours, so only of hours that are done.
+    const until = Math.min(now, cursor.hour + settledAfterMs);
+    cursor = { ...cursor, day: await advance(metrics, 'hour', 'day', cursor.day, until, isTime) };
+  } finally {
+    const keep = { value: JSON.stringify(cursor), keepUntil: now + keepCursorMs };
+    isNoted = await keys.release(cursorKey, owner, keep);
+  }
+  // An hour that is to be rolled up again needs all of its minutes.
+  if (isNoted) await removePast(metrics, cursor, now);
+}
+
+/** Minutes may be there already, of workers that were first. */
+const firstCursor = (now: number): Cursor => ({
+  hour: stepOf('hour', now - keepMs.minute) + stepMs.hour,
+  day: stepOf('day', now - keepMs.minute),
+});
+
+/** Returns when the first step began that is not done. */
+async function advance(
+  metrics: MetricStore,
+  from: MetricStep,
+  to: MetricStep,
+  doneBefore: number,
+  now: number,
+  isTime: () => boolean,
+): Promise<number> {
+  const length = stepMs[to];
+  const last = Math.min(stepOf(to, now - settledAfterMs), doneBefore + mostSteps * length);
+  let at = doneBefore;
+  for (; at < last && isTime(); at += length) {
+    const parts = await metrics.read({ step: from, from: at, to: at + length });
+    if (parts.length > 0) await metrics.write(rowsOf(sums(parts), to, at));
+  }
+  return at;
+}
+
+export type Sums = Map<string, { readonly queue: string; readonly job: string; readonly tally: Tally }>;
+
+/** Adds up rows by queue and job. */
+export function sums(rows: readonly MetricRow[]): Sums {
+  const all: Sums = new Map();
+  for (const { queue, job, body } of rows) {
+    const tally = unpackTally(body);
+    if (!tally) continue;
+    const key = JSON.stringify([queue, job]);
+    const sum = all.get(key);
+    if (sum) add(sum.tally, tally);
+    else all.set(key, { queue, job, tally });
+  }
+  return all;
+}
+
+const rowsOf = (all: Sums, step: MetricStep, at: number): MetricRow[] =>
+  [...all.values()].map(({ queue, job, tally }) => ({
+    step,
+    at,
+    queue,
+    job,
+    source: '',
+    body: packTally(tally),
+  }));
+
+async function removePast(metrics: MetricStore, { hour }: Cursor, now: number): Promise<void> {
+  const minutes = Math.max(now - keepMs.minute, Math.min(hour, now - keepRolledUpMs));
+  const past = { minute: minutes, hour: now - keepMs.hour, day: now - keepMs.day };
+  for (const step of ['minute', 'hour', 'day'] as const) {
+    for (let i = 0; i < mostPurges && (await metrics.purge(step, past[step])) > 0; i++);
+  }
+}

@@ -1,0 +1,165 @@
+/** What became of the attempts of one job in one queue and one step of time: what is counted, added up and stored. */
+
+import type { AbandonReason, Outcome } from '../../contract/outcome.ts';
+import {
+  addHistogram,
+  type Histogram,
+  newHistogram,
+  observe,
+  packHistogram,
+  unpackHistogram,
+} from './histogram.ts';
+
+/** Ways in which an attempt can end, as people count them. */
+export const ends = [
+  'done',
+  /** Not run: its idempotency key was done already. */
+  'skipped',
+  /** Failed, to be tried again. */
+  'retried',
+  /** Given back without an attempt being spent: a shutdown, a busy key, a snooze. */
+  'released',
+  /** Failed for good, or refused. */
+  'dead',
+  'cancelled',
+  /** The lease was lost, so its end changed nothing. */
+  'lost',
+] as const;
+export type AttemptEnding = (typeof ends)[number];
+
+export interface Tally extends Record<AttemptEnding, number> {
+  /** Of attempts that ran. */
+  readonly runMs: Histogram;
+  /** From ready to the start of the first attempt. */
+  readonly waitMs: Histogram;
+  /** Bytes, of the attempts that were measured. */
+  memory: { count: number; sum: number; max: number };
+  /** When the last attempt ended, epoch ms. */
+  lastAt: number;
+}
+
+export const newTally = (): Tally => ({
+  done: 0,
+  skipped: 0,
+  retried: 0,
+  released: 0,
+  dead: 0,
+  cancelled: 0,
+  lost: 0,
+  runMs: newHistogram(),
+  waitMs: newHistogram(),
+  memory: { count: 0, sum: 0, max: 0 },
+  lastAt: 0,
+});
+
+/** What is counted of an attempt. */
+export interface Counted {
+  /** `null` = not known here. */
+  readonly job: string | null;
+  readonly outcome: Outcome;
+  readonly settled: boolean;
+  readonly counted: boolean;
+  readonly reason: AbandonReason | null;
+  readonly durationMs: number;
+  readonly waitMs: number | null;
+  /** Of its isolate; `null` = it ran in the worker. */
+  readonly memoryBytes: number | null;
+}
+
+export function count(tally: Tally, result: Counted, at: number): void {
+  const ending = endingOf(result);
+  tally[ending]++;
+  tally.lastAt = at;
+  if (
+    ending === 'done' ||
+    ending === 'retried' ||
+    (ending === 'dead' && result.outcome === 'dead-lettered')
+  ) {
+    observe(tally.runMs, result.durationMs);
+  }
+  if (result.memoryBytes !== null) countMemory(tally, result.memoryBytes);
+  if (result.waitMs !== null && ending !== 'released') observe(tally.waitMs, result.waitMs);
+}
+
+type Ended = Pick<Counted, 'outcome' | 'settled' | 'counted'> & { readonly reason: string | null };
+
+export function endingOf({ outcome, settled, counted, reason }: Ended): AttemptEnding {
+  if (!settled) return 'lost';
+  switch (outcome) {
+    case 'acked':
+      return 'done';
+    case 'skipped-idempotent':
+      return 'skipped';
+    case 'requeued':
+      return counted ? 'retried' : 'released';
+    default:
+      return reason === 'cancelled' ? 'cancelled' : 'dead';
+  }
+}
+
+/** @param bytes by how much the process grew, or what an isolate took; what it gave back counts as 0 */
+export function countMemory({ memory }: Tally, bytes: number): void {
+  const grown = Math.max(0, bytes);
+  memory.count++;
+  memory.sum += grown;
+  memory.max = Math.max(memory.max, grown);
+}
+
+export function add(to: Tally, other: Tally): void {
+  for (const end of ends) to[end] += other[end];
+  addHistogram(to.runMs, other.runMs);
+  addHistogram(to.waitMs, other.waitMs);
+  to.memory.count += other.memory.count;
+  to.memory.sum += other.memory.sum;
+  to.memory.max = Math.max(to.memory.max, other.memory.max);
+  to.lastAt = Math.max(to.lastAt, other.lastAt);
+}
+
+/** Of several jobs as one. */
+export function sumOf(parts: Iterable<{ readonly tally: Tally }>): Tally {
+  const sum = newTally();
+  for (const { tally } of parts) add(sum, tally);
+  return sum;
+}
+
+/** The attempts of which a share fails. */
+export const ranOf = ({ done, retried, dead }: Tally): number => done + retried + dead;
+export const failedOf = ({ retried, dead }: Tally): number => retried + dead;
+
+/** `v` stands first, so that a later version can read what this one wrote. */
+export function packTally(tally: Tally): string {
+  const { runMs, waitMs, memory, lastAt } = tally;
+  return JSON.stringify({
+    v: 1,
+    ends: ends.map((end) => tally[end]),
+    runMs: packHistogram(runMs),
+    waitMs: packHistogram(waitMs),
+    memory: [memory.count, memory.sum, memory.max],
+    lastAt,
+  });
+}
+
+/** `null` for a text that this version cannot read: numbers of a newer one must not break a page. */
+export function unpackTally(body: string): Tally | null {
+  try {
+    const { v, ...stored } = JSON.parse(body) as Stored & { v: unknown };
+    if (v !== 1) return null;
+    const tally = newTally();
+    for (const [i, end] of ends.entries()) tally[end] = stored.ends[i] ?? 0;
+    const [count = 0, sum = 0, max = 0] = stored.memory;
+    const { runMs, waitMs, lastAt } = stored;
+    return {
+      ...tally,
+      runMs: unpackHistogram(runMs),
+      waitMs: unpackHistogram(waitMs),
+      memory: { count, sum, max },
+      lastAt,
+    };
+  } catch {
+    return null;
+  }
+}
+
+type Stored = Readonly<Record<'ends' | 'runMs' | 'waitMs' | 'memory', readonly number[]>> & {
+  readonly lastAt: number;
+};

@@ -1,0 +1,165 @@
+/** One attempt in an isolate, from the worker's side: start it, answer the handler's questions, stop it. */
+
+import { config, shown } from '../../base/errors.ts';
+import type { App } from '../../kernel/app/app.ts';
+import type { Isolation } from '../../kernel/app/isolation.ts';
+import type { HandlerContext, Job } from '../../kernel/app/job.ts';
+import type { Output } from '../../kernel/attempt/output.ts';
+import { abortReason } from '../../kernel/attempt/run.ts';
+import { createFlowsOutside, jobNamed } from './flows-outside.ts';
+import type { Isolate } from './isolate.ts';
+import { countRead, overflow } from './logging.ts';
+import { packError, type Question, unpackError } from './messages.ts';
+import { createPool, type Pool } from './pool.ts';
+import { lastOnly, type Progress } from './progress.ts';
+import { createStepsOutside } from './steps-outside.ts';
+
+/** Between `ctx.signal` aborting and the kill. Shorter than a draining worker's own patience of a second. */
+const graceMs = 500;
+/** A thread still alive so long after its kill runs code that V8 or the system does not interrupt. */
+const stuckMs = 5_000;
+const mib = 1024 * 1024;
+
+const pools = new WeakMap<App, Pool>();
+
+export function poolOf(app: App): Pool {
+  let pool = pools.get(app);
+  if (!pool) {
+    pool = createPool();
+    pools.set(app, pool);
+  }
+  return pool;
+}
+
+export async function endIsolates(app: App): Promise<void> {
+  await pools.get(app)?.end();
+}
+
+/** The attempt, as far as its isolate needs it. */
+export interface AttemptSide {
+  /** Throws when the handler must not begin any more. */
+  begin(): void;
+  /** Told how much memory the isolate took. */
+  used(bytes: number): void;
+}
+
+export function runIn(
+  app: App,
+  job: Job,
+  isolation: Isolation,
+  input: unknown,
+  ctx: HandlerContext,
+  { begin, used }: AttemptSide,
+): Promise<Output> {
+  const { signal } = ctx;
+  if (signal.aborted) return Promise.reject(signal.reason);
+  const pool = poolOf(app);
+  const isolate = pool.take(isolation);
+  return new Promise<Output>((resolve, reject) => {
+    let killing: NodeJS.Timeout | undefined;
+    const steps = createStepsOutside(isolate, ctx);
+    const flows = createFlowsOutside(app, isolate, ctx);
+    const done = (healthy: boolean, why: unknown = abortReason('lease-lost')) => {
+      steps.end(why);
+      flows.end(why);
+      clearTimeout(killing);
+      signal.removeEventListener('abort', onAbort);
+      pool.give(isolate, healthy);
+    };
+    const onAbort = () => {
+      pool.ending(isolate);
+      isolate.send({ type: 'abort', reason: packError(signal.reason) });
+      killing = setTimeout(() => {
+        done(false, signal.reason);
+        reject(signal.reason);
+        warnWhenStuck(app, isolate, ctx);
+      }, graceMs);
+    };
+    const report = lastOnly((...progress: Progress) => ctx.progress(...progress));
+    const enqueue = (question: Extract<Question, { verb: 'enqueue' }>) => {
+      const other = jobNamed(app, { name: question.job });
+      return ctx.enqueue(other, question.payload, question.options);
+    };
+    const grant = async (ask: number, question: Question) => {
+      switch (question.verb) {
+        case 'begin':
+          return begin();
+        case 'progress':
+          return report(...question.args);
+        case 'enqueue':
+          return enqueue(question);
+        case 'step':
+        case 'sleep':
+        case 'waitFor':
+        case 'batchEnd':
+        case 'emit':
+          return steps.grant(ask, question);
+        case 'batch':
+        case 'chain':
+          return flows.grant(ask, question);
+        default:
+          throw config(`Expected a question that a worker knows, got ${shown((question as Question).verb)}.`);
+      }
+    };
+    const hasRead = countRead((bytes) => isolate.send({ type: 'read', bytes }));
+    isolate.onMessage = (message) => {
+      switch (message.type) {
+        case 'log':
+          ctx.log(message.message, message.fields);
+          return hasRead(message);
+        case 'overflow':
+          return warn(app, ctx, overflow);
+        case 'ask':
+          return void answer(isolate, message.ask, grant(message.ask, message.question));
+        case 'did':
+        case 'undone':
+          return steps.ended(message);
+        case 'items':
+          return flows.came(message);
+        case 'returned':
+          used(message.peakBytes);
+          done(isLight(isolation, message.heapBytes));
+          return resolve(message.output);
+        case 'failed':
+          used(message.peakBytes);
+          done(!message.spoiled && isLight(isolation, message.heapBytes));
+          return reject(unpackError(message.error));
+      }
+    };
+    isolate.onCrash = (error) => {
+      done(false, error);
+      reject(signal.aborted ? signal.reason : error);
+    };
+    signal.addEventListener('abort', onAbort);
+    const { id, queue, attempt, maxAttempts, previouslyCrashed, idempotencyKey, context, deadlineAt } = ctx;
+    const more = { maxAttempts, previouslyCrashed, idempotencyKey, context, deadlineAt };
+    isolate.send({ type: 'run', facts: { id, job: job.name, queue, attempt, ...more }, input });
+  });
+}
+
+/** What one job leaves behind must not count against the cap of the next. */
+function isLight({ maxMemoryMb }: Isolation, heapBytes: number): boolean {
+  return maxMemoryMb === null || heapBytes < (maxMemoryMb * mib) / 2;
+}
+
+async function answer(isolate: Isolate, ask: number, value: Promise<unknown>): Promise<void> {
+  try {
+    isolate.send({ type: 'answer', ask, value: await value });
+  } catch (error) {
+    isolate.send({ type: 'refusal', ask, error: packError(error) });
+  }
+}
+
+function warnWhenStuck(app: App, isolate: Isolate, ctx: HandlerContext): void {
+  const timer = setTimeout(() => {
+    const message = `The ${isolate.isolation.kind} of this attempt was asked to end ${stuckMs} ms ago and still runs: its code cannot be interrupted. Use isolate: 'process' for this job.`;
+    warn(app, ctx, message);
+  }, stuckMs).unref();
+  void isolate.gone.then(() => clearTimeout(timer));
+}
+
+function warn({ events }: App, { id, job, queue, attempt, context }: HandlerContext, message: string): void {
+  const { tenantId = null, actorId = null, requestId = null, traceparent = null } = context;
+  const facts = { id, job, queue, attempt, tenantId, actorId, requestId, traceparent };
+  events.emit({ type: 'job.warning', ...facts, message });
+}

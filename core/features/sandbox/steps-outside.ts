@@ -1,0 +1,44 @@
+/** The worker's side of the steps of an isolated handler: it checks, remembers and answers, and has the isolate do the work. */
+
+import type { HandlerContext } from '../../kernel/app/job.ts';
+import type { Isolate } from './isolate.ts';
+import { type DurableQuestion, type FromIsolate, unpackError } from './messages.ts';
+import { createOpen } from './open.ts';
+import { createReplies } from './replies.ts';
+
+/** At once, of one attempt: each takes memory of the worker until it is answered. */
+const mostOpen = 1_000;
+
+export function createStepsOutside(isolate: Isolate, ctx: HandlerContext) {
+  const open = createOpen(mostOpen, 'steps, waits and events');
+  const works = createReplies<unknown>(isolate);
+
+  function granted(ask: number, question: DurableQuestion): Promise<unknown> {
+    switch (question.verb) {
+      case 'step':
+        return ctx.step(question.name, ({ idempotencyKey }) =>
+          works.to({ type: 'work', ask, idempotencyKey }),
+        );
+      case 'sleep':
+        return ctx.sleep(question.time);
+      case 'waitFor':
+        return ctx.waitFor(question.event, question.options);
+      case 'batchEnd':
+        return ctx.batchEnd(question.batch, question.options);
+      case 'emit':
+        return ctx.emit(question.event, question.payload, question.options);
+    }
+  }
+
+  return {
+    grant: (ask: number, question: DurableQuestion): Promise<unknown> =>
+      open(ask, () => granted(ask, question)),
+    /** The work of a step has ended. */
+    ended(message: Extract<FromIsolate, { type: 'did' | 'undone' }>): void {
+      const work = works.take(message.ask);
+      if (message.type === 'undone') work?.reject(unpackError(message.error));
+      else work?.resolve(message.text === null ? undefined : JSON.parse(message.text));
+    },
+    end: works.end,
+  };
+}

@@ -1,0 +1,120 @@
+/** What became of the moments of a schedule: the jobs it enqueued, from their records, and those it left out, from its cursor. */
+
+import type { JobStatus } from '../../contract/outcome.ts';
+import type { JobRecord } from '../../contract/store.ts';
+import { momentOf } from '../../envelope/schedule-of.ts';
+import type { Schedule } from '../../kernel/app/schedule.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { homeOf } from '../../routing/belongs.ts';
+import { readCursor, scheduleNamed } from './cursor.ts';
+import type { Skipped } from './skipped.ts';
+
+export interface ScheduleRun {
+  readonly kind: 'run';
+  /** Of the job. */
+  readonly id: string;
+  /** Epoch ms. */
+  readonly dueAt: number;
+  /** How long after that its job was enqueued. */
+  readonly lateMs: number;
+  readonly status: JobStatus;
+  readonly attempts: number;
+  /** Of the last attempt that has ended; `null` = none has. */
+  readonly durationMs: number | null;
+  /** More than twice the median of the completed ones here, of which there are at least five. */
+  readonly slow: boolean;
+  readonly error: string | null;
+}
+
+export interface SkippedMoments {
+  readonly kind: 'skipped';
+  /** The first and the last of them. */
+  readonly dueAt: number;
+  readonly lastDueAt: number;
+  /** At most 10,000. */
+  readonly count: number;
+  readonly reason: Skipped['reason'];
+  /** The unfinished job that was in the way. */
+  readonly id: string | null;
+}
+
+export interface ScheduleHistory {
+  readonly schedule: string;
+  /** Until then all that fell due was enqueued or left out; `null` = no tick has seen it, or one is at it now. */
+  readonly checkedAt: number | null;
+  /** The first moment after that; `null` = there is none, it is paused, or `checkedAt` is not known. */
+  readonly nextAt: number | null;
+  /** Since then it is paused; `null` = it is not, or `checkedAt` is not known. */
+  readonly pausedAt: number | null;
+  /** The last job that a tick has enqueued, also when its record is kept no more; `null` = none, or `checkedAt` is not known. */
+  readonly lastId: string | null;
+  /** Newest first. Jobs are listed as long as their records are kept. */
+  readonly entries: readonly (ScheduleRun | SkippedMoments)[];
+}
+
+/** Throws `OPTION` for a schedule that the app does not have. @param max of `entries` */
+export async function scheduleHistory(
+  client: Client,
+  name: string,
+  { max = 50 }: { readonly max?: number } = {},
+): Promise<ScheduleHistory> {
+  const schedule = scheduleNamed(client.app, name);
+  return historyOf(client, schedule, { max });
+}
+
+/** @param options pausedSince: of one made at run time, whose row says it; without it the cursor does */
+export async function historyOf(
+  client: Client,
+  schedule: Pick<Schedule, 'name' | 'job' | 'nextAfter'>,
+  { max, pausedSince }: { readonly max: number; readonly pausedSince?: number | null },
+): Promise<ScheduleHistory> {
+  const { name } = schedule;
+  const home = homeOf(client, schedule.job) ?? client;
+  const found = await readCursor(home, name);
+  const cursor = typeof found === 'string' ? null : found;
+  const records = await home.stores.records.list({ schedule: name, max });
+  const skipped = (cursor?.skipped ?? []).map(skippedMoments);
+  const entries = [...runsOf(records), ...skipped].sort((a, b) => lastOf(b) - lastOf(a)).slice(0, max);
+  const checkedAt = cursor?.at ?? null;
+  const pausedAt = pausedSince === undefined ? (cursor?.pausedAt ?? null) : pausedSince;
+  const nextAt = pausedAt === null ? await nextOf(schedule, checkedAt) : null;
+  return { schedule: name, checkedAt, nextAt, pausedAt, lastId: cursor?.lastId ?? null, entries };
+}
+
+const nextOf = async (schedule: Pick<Schedule, 'nextAfter'>, after: number | null): Promise<number | null> =>
+  after === null ? null : schedule.nextAfter(after);
+
+const lastOf = (one: ScheduleRun | SkippedMoments): number =>
+  one.kind === 'run' ? one.dueAt : one.lastDueAt;
+
+const skippedMoments = ({ at, lastAt, count, reason, id }: Skipped): SkippedMoments => ({
+  kind: 'skipped',
+  dueAt: at,
+  lastDueAt: lastAt,
+  count,
+  reason,
+  id: id ?? null,
+});
+
+/** Less is within what a busy machine adds to anything. */
+const leastSlowMs = 100;
+const leastCompared = 5;
+
+function runsOf(records: readonly JobRecord[]): ScheduleRun[] {
+  const completed = records.filter(({ status }) => status === 'completed').map(durationOf);
+  const sorted = completed.filter((ms) => ms !== null).sort((a, b) => a - b);
+  const median = sorted.length < leastCompared ? Infinity : sorted[Math.floor(sorted.length / 2)]!;
+  return records.map((record) => {
+    const { id, status, attempts, error, createdAt } = record;
+    const dueAt = momentOf(record) ?? createdAt;
+    const durationMs = durationOf(record);
+    const slow = durationMs !== null && durationMs >= leastSlowMs && durationMs > 2 * median;
+    const lateMs = Math.max(0, createdAt - dueAt);
+    return { kind: 'run', id, dueAt, lateMs, status, attempts: attempts.length, durationMs, slow, error };
+  });
+}
+
+function durationOf({ attempts }: JobRecord): number | null {
+  const last = attempts.at(-1);
+  return last ? last.endedAt - last.startedAt : null;
+}

@@ -1,0 +1,113 @@
+/**
+ * A paused schedule enqueues nothing, wherever it is ticked: its cursor says so. What falls due until it is resumed is left out, whatever
+ * its `missed` says, and so is what was owed when it was paused.
+ */
+
+import { type Clock, pause } from '../../base/clock.ts';
+import { LongshoreError } from '../../base/errors.ts';
+import type { Schedule } from '../../kernel/app/schedule.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { claimPastReaders } from '../../kit/records/peek.ts';
+import { homeOf } from '../../routing/belongs.ts';
+import { type Cursor, cursorKey, readCursor, scheduleNamed, storedText } from './cursor.ts';
+import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skipped.ts';
+
+/** So short that a tick waits for it, as it does for a reader. */
+const holdMs = 2_000;
+/** A host that dies in a tick keeps the others out for 15 s. */
+const tries = 200;
+const waitMs = 100;
+
+/** Resolves with `false` when it was paused already. Waits for a tick under way. Throws `OPTION` for a schedule the app does not have. */
+export async function pauseSchedule(client: Client, name: string): Promise<boolean> {
+  return change(client, name, async (cursor, now) =>
+    cursor.pausedAt === undefined ? { cursor: { ...cursor, pausedAt: now }, skipped: null } : null,
+  );
+}
+
+/** Resolves with `false` when it was not paused. Waits and throws as `pauseSchedule` does. */
+export async function resumeSchedule(client: Client, name: string): Promise<boolean> {
+  const schedule = scheduleNamed(client.app, name);
+  return change(client, name, async ({ pausedAt, ...cursor }, now) =>
+    pausedAt === undefined ? null : withoutThePause(schedule, cursor, now),
+  );
+}
+
+/** Throws `OPTION` for a schedule the app does not have. */
+export async function isPaused(client: Client, name: string): Promise<boolean> {
+  const home = homeOf(client, scheduleNamed(client.app, name).job) ?? client;
+  const cursor = await settled(client.app.clock, name, async () => {
+    const found = await readCursor(home, name);
+    return found === 'ticking' ? null : found;
+  });
+  return cursor !== 'never' && cursor.pausedAt !== undefined;
+}
+
+/** What fell due in the pause, and was not seen by a tick, is left out too. */
+async function withoutThePause(schedule: Schedule, cursor: Cursor, now: number): Promise<Change> {
+  const skipped = await skippedIn(schedule, cursor.at, now, 'paused');
+  const all = skipped ? { skipped: withSkipped(cursor.skipped ?? [], skipped) } : {};
+  return { cursor: { ...cursor, ...all, at: Math.max(cursor.at, now) }, skipped };
+}
+
+interface Change {
+  readonly cursor: Cursor;
+  readonly skipped: Skipped | null;
+}
+
+async function change(
+  client: Client,
+  name: string,
+  decide: (cursor: Cursor, now: number) => Promise<Change | null>,
+): Promise<boolean> {
+  const { app } = client;
+  const schedule = scheduleNamed(app, name);
+  const home = homeOf(client, schedule.job);
+  if (!home)
+    throw new LongshoreError(
+      'OPTION',
+      `Expected a schedule of backend "${client.name}", got "${name}", whose job belongs to another. Name that one.`,
+    );
+  const { backend, stores } = home;
+  if (stores.records.keepsNothing)
+    throw new LongshoreError(
+      'OPTION',
+      `Expected a store in which all hosts find that schedule "${name}" is paused, but backend "${backend.name}" keeps nothing. Give it a store.`,
+    );
+  const key = cursorKey(name);
+  const owner = app.newId();
+  const { value } = await settled(app.clock, name, async () => {
+    const claim = await claimPastReaders(stores.keys, app.clock, key, owner, holdMs);
+    return claim.state === 'claimed' ? claim : null;
+  });
+  let changed: Change | null = null;
+  let kept = false;
+  try {
+    const now = (await backend.now?.()) ?? app.clock.now();
+    const cursor: Cursor = value === null ? { at: now, lastId: null } : JSON.parse(value);
+    changed = await decide(cursor, now);
+  } finally {
+    const text = changed ? JSON.stringify(changed.cursor) : value;
+    const left = text === null ? undefined : storedText(text, app.clock.now());
+    kept = await stores.keys.release(key, owner, left);
+  }
+  if (changed && !kept) throw busy(name);
+  if (changed?.skipped) announceSkipped(app, schedule, changed.skipped);
+  return changed !== null;
+}
+
+/** Asks again while a tick is at it. */
+async function settled<T>(clock: Clock, name: string, ask: () => Promise<T | null>): Promise<T> {
+  for (let left = tries; left > 0; left--) {
+    const found = await ask();
+    if (found !== null) return found;
+    await pause(clock, waitMs);
+  }
+  throw busy(name);
+}
+
+const busy = (name: string): LongshoreError =>
+  new LongshoreError(
+    'BACKEND',
+    `Expected schedule "${name}" to be free, but ticks of it hold it for long. Try again.`,
+  );

@@ -1,0 +1,37 @@
+/** One schedule that was made at run time, for people. */
+
+import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
+import type { Client } from '../../../kernel/enqueue/client.ts';
+import { keepsSchedules } from '../../../routing/belongs.ts';
+import { historyOf, type ScheduleHistory } from '../history.ts';
+import { scheduleOf } from './text.ts';
+
+export interface StoredScheduleDetail {
+  readonly info: StoredScheduleInfo;
+  /** `null` = this app does not have its job. */
+  readonly history: ScheduleHistory | null;
+  /** Its next moments, at most `mostNext`; none of one that is paused. */
+  readonly next: readonly number[];
+}
+
+/** `null` = no schedule of this name was made at run time. */
+export async function showStored(
+  client: Client,
+  name: string,
+  { max = 50, mostNext = 10 }: { readonly max?: number; readonly mostNext?: number } = {},
+): Promise<StoredScheduleDetail | null> {
+  const info = keepsSchedules(client) ? await client.schedules.get(name) : null;
+  if (!info) return null;
+  const job = client.app.jobs.get(info.job);
+  if (!job) return { info, history: null, next: [] };
+  const { cron, everyMs, timezone, pausedAt } = info;
+  const timing = { timezone, ...(cron !== null && { cron }), ...(everyMs !== null && { everyMs }) };
+  const schedule = scheduleOf(name, timing, job);
+  const found = await historyOf(client, schedule, { max, pausedSince: pausedAt });
+  // It is due when its row says so: a cursor may be older, of one of the same name that was removed.
+  const history = { ...found, nextAt: info.nextAt };
+  const next: number[] = [];
+  let at = pausedAt === null ? await schedule.nextAfter(client.app.clock.now()) : null;
+  for (; at !== null && next.length < mostNext; at = await schedule.nextAfter(at)) next.push(at);
+  return { info, history, next };
+}

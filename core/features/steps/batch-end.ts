@@ -1,0 +1,53 @@
+/** `ctx.batchEnd`: a job that waits for a batch sleeps until the batch tells it that all children have ended. */
+
+import { LongshoreError, shown } from '../../base/errors.ts';
+import type { BatchState } from '../../contract/batches.ts';
+import type { BatchEnd, BatchSummary } from '../../kernel/app/batch.ts';
+import type { WaitOptions } from '../../kernel/app/durable.ts';
+import { answered } from '../../kernel/attempt/answered.ts';
+import type { Admitted } from '../../kernel/attempt/attempt.ts';
+import { storeOf } from '../batches/check.ts';
+import { planOf } from '../batches/plan.ts';
+import { readResults } from '../batches/results.ts';
+import { bring, type EmittingClient } from './emit.ts';
+import { waitFor } from './handler.ts';
+
+const event = 'longshore.batch-end';
+
+/** Wakes the jobs that wait for it. */
+export async function tellEnd(client: EmittingClient, summary: BatchSummary): Promise<void> {
+  await bring([client], event, summary, { key: summary.batchId });
+}
+
+export async function batchEnd(
+  it: Admitted,
+  batch: string | { readonly id: string },
+  options: Omit<WaitOptions, 'key'>,
+): Promise<BatchEnd | null> {
+  const id = typeof batch === 'string' ? batch : batch?.id;
+  if (typeof id !== 'string')
+    throw new LongshoreError('OPTION', `Expected ctx.batchEnd(batch or its id, …), got ${shown(batch)}.`);
+  const { client } = it.ports;
+  const store = storeOf(client);
+  // Asked when the job is among those that are told: it may have ended before.
+  const ended = async () => {
+    const state = await store.get(id);
+    if (!state) throw new LongshoreError('NOT_FOUND', `There is no batch ${shown(id)} here.`);
+    return state.completedAt === null ? null : summaryOf(state);
+  };
+  const got = await waitFor(it, event, { ...options, key: id }, ended);
+  if (!got) return null;
+  const state = await answered(it, 'The store of batches', store.get(id));
+  // A child that had failed may have been retried since: what counts is how the batch stands, as the results are those of now.
+  const isOver = state !== null && state.completedAt !== null;
+  const { total, succeeded, failed } = isOver ? summaryOf(state) : (got.payload as BatchSummary);
+  const isKept = state !== null && planOf(state).results === 'kept';
+  const kept = isKept ? await answered(it, 'The step store', readResults(client, id, state.sent)) : null;
+  const results = kept ? kept.values.map((value) => value ?? null) : null;
+  return { total, succeeded, failed, results };
+}
+
+function summaryOf(state: BatchState): BatchSummary {
+  const { id: batchId, sent: total, succeeded, failed } = state;
+  return { batchId, name: planOf(state).name, total, succeeded, failed };
+}

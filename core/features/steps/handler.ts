@@ -1,0 +1,254 @@
+/** `ctx.step`, `ctx.sleep` and `ctx.waitFor`. Loaded with the first of them. */
+
+import { checkOptions } from '../../base/checks.ts';
+import { crypto } from '../../base/crypto.ts';
+import { millis } from '../../base/duration.ts';
+import { config, LongshoreError, SnoozeError, shown } from '../../base/errors.ts';
+import { faultOf } from '../../base/text.ts';
+import type { ReceivedEvent, StepOptions, WaitOptions } from '../../kernel/app/durable.ts';
+import { longestDelayMs } from '../../kernel/app/retry.ts';
+import { answered } from '../../kernel/attempt/answered.ts';
+import type { Admitted } from '../../kernel/attempt/attempt.ts';
+import { abortReason } from '../../kernel/attempt/run.ts';
+import { mayBegin } from '../../kernel/attempt/verdict.ts';
+import { checkStep, resultText } from './check.ts';
+import { checkEvent } from './emit.ts';
+import { isSleep, isWait, type RememberedStep, StepLog, type WaitStep } from './log.ts';
+import { ownSteps } from './own-steps.ts';
+import type { Parked, RunSteps } from './run-steps.ts';
+import { register } from './waiters.ts';
+
+/** One that nobody wakes asks again after as long as it has waited. */
+const alone = { leastMs: 1_000, mostMs: 60_000 };
+/** One that is woken asks by itself now and then: whoever emits may die before it wakes anybody. */
+const longestParkMs = 3_600_000;
+const longestName = 100;
+
+export async function step(
+  it: Admitted,
+  name: string,
+  work: unknown,
+  options: StepOptions = {},
+): Promise<unknown> {
+  checkStep(work, options);
+  const log = await enter(it, name);
+  const found = log.find(name);
+  if (found) return kindOf(found) === 'step' ? resultOf(found) : notA('step', found);
+  const { run, app, envelope } = it;
+  const given = { idempotencyKey: `${envelope.identifier}:${name}`, signal: run.signal };
+  const done = (value: unknown): RememberedStep => {
+    const text = resultText(name, value);
+    return { name, at: app.clock.now(), ...(text !== null && { value: JSON.parse(text) }) };
+  };
+  let remembered: RememberedStep;
+  if (options.transaction) {
+    const { inTransaction } = await import('./in-transaction.ts');
+    remembered = ours(it, await tried(it, name, () => inTransaction(it, log, given, work, done)));
+  } else {
+    const step = done(await tried(it, name, async () => work(given)));
+    remembered = await remember(it, log, name, () => step);
+  }
+  run.steps!.done++;
+  return resultOf(remembered);
+}
+
+/** One that has failed may be tried again by the same attempt. */
+async function tried<T>(it: Admitted, name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    it.run.steps!.names.delete(name);
+    throw error;
+  }
+}
+
+export async function sleep(it: Admitted, time: number | string): Promise<void> {
+  const ms = lengthOf('the time of ctx.sleep()', time);
+  const steps = stepsOf(it);
+  const name = `sleep:${++steps.sleeps}`;
+  const log = await enter(it, name);
+  const at = it.app.clock.now();
+  const found = log.find(name) ?? (await remember(it, log, name, () => ({ name, at, until: at + ms })));
+  if (!isSleep(found)) notA('sleep', found);
+  else if (found.until > it.app.clock.now())
+    park(it, { until: found.until, forEvent: false }, `sleeps until ${new Date(found.until).toISOString()}`);
+}
+
+/** @param already gives the payload of what has happened before it was waited for; `null` = it has not */
+export async function waitFor(
+  it: Admitted,
+  event: string,
+  options: WaitOptions,
+  already: () => Promise<unknown> = async () => null,
+): Promise<ReceivedEvent | null> {
+  const { key = null, timeoutMs } = options ?? {};
+  checkEvent(event, key);
+  checkOptions('ctx.waitFor()', options, { key: '', timeoutMs: '', name: '' });
+  const ms = lengthOf('timeoutMs of ctx.waitFor()', timeoutMs);
+  const name = options.name ?? waitName(event, key);
+  const log = await enter(it, name);
+  const { app, envelope, run, ports } = it;
+  const { clock } = app;
+  const at = clock.now();
+  let found = log.find(name);
+  found ??= await remember(it, log, name, () => ({ name, at, until: at + ms, event, key }));
+  if (!isWait(found)) return notA('wait', found);
+  if (isPending(found) && found.until > at) {
+    const { until } = found;
+    // Each time anew: a crash may have come between the two writes.
+    const { identifier: id, context } = envelope;
+    const mine = context?.tenantId === undefined ? {} : { tenantId: context.tenantId };
+    const waiter = { id, queue: run.lease.queue, step: name, until, ...mine };
+    const registering = register(ownSteps(it), clock, found.event, found.key, waiter);
+    const kept = (await answered(it, 'The step store', registering)) ?? (await happened(it, already));
+    if (kept) found = await remember(it, log, name, (now) => settled(now as WaitStep, { got: kept }));
+  } else if (isPending(found))
+    found = await remember(it, log, name, (now) => settled(now as WaitStep, { over: true }));
+  const { got, over, until, at: since } = found as WaitStep;
+  if (got) return { payload: got.payload, emittedAt: got.at };
+  if (over) return null;
+  const now = clock.now();
+  const pollMs = ports.client.backend.waiting
+    ? longestParkMs
+    : Math.min(alone.mostMs, Math.max(alone.leastMs, now - since));
+  const asks = Math.max(now + 1, Math.min(until, now + pollMs));
+  return park(it, { until: asks, forEvent: true }, `waits for event "${event}"`);
+}
+
+/** What was there before anybody waited: asked when the wait is registered, so that nothing comes in between. */
+async function happened(it: Admitted, already: () => Promise<unknown>): Promise<WaitStep['got'] | null> {
+  const payload = await answered(it, 'The store', already());
+  return payload === null ? null : { at: it.app.clock.now(), payload };
+}
+
+const isPending = ({ got, over }: WaitStep): boolean => got === undefined && over === undefined;
+/** What has come first stays. */
+const settled = (step: WaitStep, end: Pick<WaitStep, 'got' | 'over'>): WaitStep =>
+  isPending(step) ? { ...step, ...end } : step;
+
+function lengthOf(what: string, time: unknown): number {
+  const ms = Math.ceil(millis(what, time));
+  if (ms <= longestDelayMs) return ms;
+  throw new LongshoreError('OPTION', `Expected ${what} to be 366 days at most, got ${shown(time)}.`);
+}
+
+/** Throws where a step must not begin, else resolves with what the job remembers. */
+async function enter(it: Admitted, name: string): Promise<StepLog> {
+  checkStepName(name);
+  const steps = stepsOf(it);
+  if (steps.names.has(name))
+    throw config(
+      `Job "${it.job.name}" has two steps called ${shown(name)} in one attempt. Give each a name of its own, for example \`item-\${i}\`.`,
+    );
+  steps.names.add(name);
+  const log = await answered(it, 'The step store', steps.log);
+  if (log === null) throw lost(it);
+  mayGoOn(it, steps);
+  return log;
+}
+
+function mayGoOn(it: Admitted, steps: RunSteps): void {
+  if (steps.parked) throw steps.parked.error;
+  mayBegin(it);
+}
+
+function stepsOf(it: Admitted): RunSteps {
+  const { run, job, ports, app, envelope, number } = it;
+  if (run.steps) {
+    mayGoOn(it, run.steps);
+    return run.steps;
+  }
+  if (!ports.client.stores.steps)
+    throw config(
+      `Job "${job.name}" has steps, but no store that keeps them. Give connect() a store with steps, for example sqliteStore().`,
+    );
+  if (job.transaction)
+    throw config(
+      `Job "${job.name}" has transaction: true, so it cannot have steps: what a step wrote could be rolled back, and would still be remembered as done. Leave it out, and give each step that writes a transaction: ctx.step(name, work, { transaction: true }).`,
+    );
+  mayBegin(it);
+  const { token, expiresAt } = run.lease;
+  const who = { id: envelope.identifier, owner: digestOf(token), attempt: number, leaseUntil: expiresAt };
+  const open: RunSteps['open'] = new Set();
+  run.steps = {
+    log: StepLog.open(ownSteps(it), app.clock, who),
+    names: new Set(),
+    sleeps: 0,
+    done: 0,
+    parked: null,
+    refused: false,
+    open,
+    end() {
+      for (const tx of open) void tx.rollback();
+    },
+  };
+  run.steps.log.catch(() => {}); // whoever asks for a step hears of it
+  return run.steps;
+}
+
+/** A token or a key may be as long as a text of its own. */
+const digestOf = (text: string): string => crypto().createHash('sha256').update(text).digest('base64url');
+
+function waitName(event: string, key: string | null): string {
+  const name = key === null ? `wait:${event}` : `wait:${event}:${key}`;
+  return name.length <= longestName ? name : `wait:${digestOf(name)}`;
+}
+
+function checkStepName(name: unknown): void {
+  const fault = faultOf(name, longestName);
+  if (fault !== null)
+    throw new LongshoreError('OPTION', `Expected the name of a step to be a text ${fault}.`);
+}
+
+async function remember(
+  it: Admitted,
+  log: StepLog,
+  name: string,
+  change: (step: RememberedStep | undefined) => RememberedStep,
+): Promise<RememberedStep> {
+  return ours(it, await answered(it, 'The step store', log.put(name, change)));
+}
+
+function ours(it: Admitted, step: RememberedStep | null): RememberedStep {
+  if (step === null) throw lost(it);
+  return step;
+}
+
+/** Another attempt has the job: this one ends and settles nothing. */
+function lost({ run }: Admitted): LongshoreError {
+  run.end('lease-lost');
+  return abortReason('lease-lost');
+}
+
+function park(it: Admitted, how: Pick<Parked, 'until' | 'forEvent'>, what: string): never {
+  const steps = it.run.steps!;
+  const error = new SnoozeError(Math.max(0, how.until - it.app.clock.now()), `The job ${what}.`);
+  // Of several at once the first to end wakes the job.
+  if (steps.parked === null || how.until < steps.parked.until)
+    steps.parked = {
+      until: how.until,
+      forEvent: how.forEvent || steps.parked?.forEvent === true,
+      waits: what,
+      error,
+      end: () => ({
+        verb: 'nack',
+        outcome: 'requeued',
+        delayMs: Math.max(1, how.until - it.app.clock.now()),
+        countAttempt: false,
+        error: null,
+      }),
+    };
+  throw steps.parked.error;
+}
+
+const resultOf = (step: RememberedStep): unknown => ('value' in step ? step.value : undefined);
+
+const kindOf = (step: RememberedStep): 'step' | 'sleep' | 'wait' =>
+  isWait(step) ? 'wait' : isSleep(step) ? 'sleep' : 'step';
+
+/** A release that has used a name anew. */
+function notA(kind: 'step' | 'sleep' | 'wait', found: RememberedStep): never {
+  throw config(
+    `Expected ${shown(found.name)} to be remembered as a ${kind}, got a ${kindOf(found)} of an earlier release. Give the new one a name of its own.`,
+  );
+}

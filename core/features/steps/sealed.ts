@@ -1,0 +1,53 @@
+/**
+ * The texts of steps and events as a store keeps them: signed, like every envelope, and bound to the name they are kept under. Whoever writes into
+ * the store cannot make a handler believe that a step has returned something else. Loaded with the first step, event or move.
+ */
+
+import { LongshoreError } from '../../base/errors.ts';
+import { toError } from '../../base/failure.ts';
+import type { StepStore } from '../../contract/steps.ts';
+import { seal, unseal } from '../../envelope/sealed.ts';
+import type { App } from '../../kernel/app/app.ts';
+
+const subjectOf = (name: string): string => `longshore steps ${name} `;
+
+/**
+ * The same store for those who know only what is inside the signatures. What is read is verified before it is parsed. `read` rejects with `SIGNATURE` or
+ * `UNKNOWN_KEY`, and changes nothing then. Unsigned texts of an earlier release are read while the ring accepts unsigned envelopes.
+ *
+ * @param refused hears of each text that does not verify
+ */
+export function sealedSteps(
+  store: StepStore,
+  app: Pick<App, 'keyRing' | 'clock'>,
+  refused: (error: LongshoreError) => void = () => {},
+): StepStore {
+  const { within } = store;
+  return {
+    async read(name) {
+      const found = await store.read(name);
+      if (found === null) return null;
+      try {
+        const text = unseal(app.keyRing(), subjectOf(name), found.text, app.clock.now());
+        return { text, version: found.version };
+      } catch (cause) {
+        const error = unverified(name, cause);
+        refused(error);
+        throw error;
+      }
+    },
+    write: (name, text, over, endsAt) =>
+      store.write(name, seal(app.keyRing(), subjectOf(name), text), over, endsAt),
+    remove: (name, version) => store.remove(name, version),
+    ...(within && { within: (tx) => sealedSteps(within.call(store, tx), app, refused) }),
+  };
+}
+
+function unverified(name: string, cause: unknown): LongshoreError {
+  const code = cause instanceof LongshoreError ? cause.code : 'SIGNATURE';
+  return new LongshoreError(
+    code,
+    `What the store keeps as ${JSON.stringify(name)} does not verify, so nothing of it was believed. ${toError(cause).message}`,
+    { cause },
+  );
+}

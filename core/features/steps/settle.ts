@@ -1,0 +1,59 @@
+/** What becomes of a job's steps when an attempt is settled. */
+
+import { backendError } from '../../base/failure.ts';
+import { attemptFacts } from '../../kernel/attempt/announce.ts';
+import { answered } from '../../kernel/attempt/answered.ts';
+import type { Admitted, Attempt, End, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
+import { isOpen, isWait, nameOfJob, type StepLog } from './log.ts';
+import type { RunSteps } from './run-steps.ts';
+
+export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
+  const settled = await next(end);
+  if (!settled) return false;
+  const steps = it.run.steps!;
+  const work = async () => {
+    if (steps.refused) return; // for whoever looks into it
+    const log = await steps.log;
+    if (log === null) return;
+    if (end.verdict.verb === 'ack') tellUnknown(it, steps, log);
+    if (isOver(end.verdict)) await log.forget();
+    else if (steps.parked?.forEvent) await lookAgain(it as Admitted, log);
+  };
+  // What is left behind ends by itself, and a job that was not woken asks by itself.
+  await answered(it, 'The step store', work()).catch((cause) => {
+    const during = 'ending the steps of a job';
+    const { name: backend } = it.ports.client.backend;
+    it.app.events.emit({ type: 'backend.failed', backend, during, error: backendError(during, cause) });
+  });
+  return true;
+}
+
+/** A dead letter keeps its steps, because somebody may retry it. */
+const isOver = (verdict: Verdict): boolean =>
+  verdict.verb === 'ack' || (verdict.verb === 'abandon' && verdict.reason === 'cancelled');
+
+/** Whoever emitted before this job was in its queue again could not wake it. */
+async function lookAgain({ ports, envelope, app }: Admitted, log: StepLog): Promise<void> {
+  const before = new Set(log.steps.filter((step) => isOpen(step, app.clock.now())).map(({ name }) => name));
+  const steps = await log.look();
+  if (!steps.some((step) => before.has(step.name) && isWait(step) && step.got)) return;
+  const { identifier: id, queue } = envelope;
+  await ports.client.backend.waiting?.promote([{ queue, id }]);
+}
+
+function tellUnknown(it: Attempt, { names }: RunSteps, log: StepLog): void {
+  const unknown = log.steps.map(({ name }) => name).filter((name) => !names.has(name));
+  if (unknown.length === 0) return;
+  const shown = unknown.slice(0, 5).map((name) => JSON.stringify(name));
+  const more = unknown.length > shown.length ? ` and ${unknown.length - shown.length} more` : '';
+  it.app.events.emit({
+    type: 'job.warning',
+    ...attemptFacts(it),
+    message: `The job has ended without asking for ${shown.join(', ')}${more}, which an earlier attempt of it had done: another release has renamed or removed these steps.`,
+  });
+}
+
+/** Whether an attempt of the job has begun a step. */
+export async function hasSteps({ ports, envelope }: Admitted): Promise<boolean> {
+  return (await ports.client.stores.steps!.read(nameOfJob(envelope.identifier))) !== null;
+}

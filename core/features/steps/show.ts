@@ -1,0 +1,71 @@
+/** What a job remembers of its steps, for people. */
+
+import { masked } from '../../base/masked.ts';
+import { span } from '../../base/span.ts';
+import type { JobRecord, Stores } from '../../contract/store.ts';
+import { forEach } from '../../kit/parallel.ts';
+import { isSleep, isWait, nameOfJob, type RememberedStep, stepsIn } from './log.ts';
+
+export interface StepView {
+  readonly name: string;
+  readonly state: 'done' | 'slept' | 'sleeps' | 'waits' | 'received' | 'timed out';
+  /** When a step was done, or a sleep or wait began. */
+  readonly at: number;
+  /** Of a sleep or a wait. */
+  readonly until: number | null;
+  readonly event: string | null;
+  readonly key: string | null;
+  /** What the step returned or the event brought, with `[masked]` under names that look like secrets; `null` = nothing. */
+  readonly value: unknown;
+}
+
+/** In the order in which they began. Empty for a job that has none, or has ended well. */
+export async function stepsOf(
+  { steps }: Pick<Stores, 'steps'>,
+  id: string,
+  now: number,
+): Promise<StepView[]> {
+  const found = steps ? await steps.read(nameOfJob(id)) : null;
+  return stepsIn(found?.text ?? null).map((step) => viewOf(step, now));
+}
+
+function viewOf(step: RememberedStep, now: number): StepView {
+  const { name, at } = step;
+  const view = { name, at, until: null, event: null, key: null, value: null };
+  if (isWait(step)) {
+    const { event, key, until, got } = step;
+    const state = got ? 'received' : step.over ? 'timed out' : 'waits';
+    return { ...view, state, event, key, until, value: masked(got?.payload ?? null) };
+  }
+  if (isSleep(step)) return { ...view, state: step.until > now ? 'sleeps' : 'slept', until: step.until };
+  return { ...view, state: 'done', value: masked(('value' in step ? step.value : null) ?? null) };
+}
+
+/** Why it waits: empty unless it sleeps or waits for an event. */
+export function whySleeps(steps: readonly StepView[], now: number): string[] {
+  return steps.flatMap(({ state, until, event, key }) => {
+    if (state !== 'sleeps' && state !== 'waits') return [];
+    const end = `until ${new Date(until!).toISOString()} (in ${span(Math.max(0, until! - now))})`;
+    if (state === 'sleeps') return [`sleeps ${end}`];
+    const of = key === null ? '' : ` with key ${JSON.stringify(key)}`;
+    return [`waits for event ${event}${of}, ${end}`];
+  });
+}
+
+/** Those of the jobs of a page that sleep or wait for an event, by id: why. No record says so: each that is for later is asked. */
+export async function sleepersOf(
+  stores: Pick<Stores, 'steps'>,
+  jobs: readonly Pick<JobRecord, 'id' | 'status' | 'runAt'>[],
+  now: number,
+): Promise<ReadonlyMap<string, string>> {
+  const sleepers = new Map<string, string>();
+  if (!stores.steps) return sleepers;
+  const later = jobs.filter(
+    ({ status, runAt }) => (status === 'pending' || status === 'retrying') && runAt > now,
+  );
+  await forEach(later, async ({ id }) => {
+    const [why] = whySleeps(await stepsOf(stores, id, now), now);
+    if (why !== undefined) sleepers.set(id, why);
+  });
+  return sleepers;
+}

@@ -1,0 +1,141 @@
+/** Who waits for an event: one text for each event and key. */
+
+import type { Clock } from '../../base/clock.ts';
+import { LongshoreError } from '../../base/errors.ts';
+import type { StepStore } from '../../contract/steps.ts';
+import { forEach } from '../../kit/parallel.ts';
+import { deliverTo, mostBytes, type WaitStep } from './log.ts';
+import { swap } from './swap.ts';
+
+export interface EventWaiter {
+  readonly id: string;
+  readonly queue: string;
+  /** The name of the step. */
+  readonly step: string;
+  readonly until: number;
+  /** Whose job it is; absent = nobody's. */
+  readonly tenantId?: string;
+}
+
+export type Got = NonNullable<WaitStep['got']>;
+
+interface StoredEvent {
+  /** For those that begin to wait until then. */
+  readonly kept: (Got & { readonly until: number }) | null;
+  readonly waiters: readonly EventWaiter[];
+}
+
+/** Of one event and key: all of them are written with every change. */
+export const mostWaiters = 1_000;
+
+export const nameOfEvent = (event: string, key: string | null): string => `event:${event}:${key ?? ''}`;
+
+function alive(text: string | null, now: number): StoredEvent {
+  const { kept, waiters } = text === null ? none : (JSON.parse(text) as StoredEvent);
+  return {
+    kept: kept && kept.until > now ? kept : null,
+    waiters: waiters.filter(({ until }) => until > now),
+  };
+}
+const none: StoredEvent = { kept: null, waiters: [] };
+
+function textOf(found: StoredEvent): { readonly text: string | null; readonly endsAt: number } {
+  const endsAt = found.waiters.reduce((end, { until }) => Math.max(end, until), found.kept?.until ?? 0);
+  const text = endsAt === 0 ? null : JSON.stringify(found);
+  if (text !== null && Buffer.byteLength(text) > mostBytes)
+    throw new LongshoreError(
+      'LIMIT',
+      `Expected what is kept of an event and those that wait for it to fit into ${mostBytes} bytes, got ${Buffer.byteLength(text)}. Give each wait a key of its own, or emit less.`,
+    );
+  return { text, endsAt: Math.ceil(endsAt) };
+}
+
+const isSame = (a: EventWaiter, b: EventWaiter): boolean =>
+  a.id === b.id && a.step === b.step && a.until === b.until;
+
+/** Registers a wait. Resolves with an event that was kept for it; then it waits no more. Throws `LIMIT` when too many wait. */
+export async function register(
+  store: StepStore,
+  clock: Clock,
+  event: string,
+  key: string | null,
+  waiter: EventWaiter,
+): Promise<Got | null> {
+  const { answer } = await swap<Got | null>(store, nameOfEvent(event, key), undefined, (text) => {
+    const found = alive(text, clock.now());
+    if (found.kept) return { answer: gotOf(found.kept) };
+    if (found.waiters.some((one) => isSame(one, waiter))) return { answer: null };
+    if (found.waiters.length >= mostWaiters)
+      throw new LongshoreError(
+        'LIMIT',
+        `Expected at most ${mostWaiters} jobs to wait for event "${event}"${key === null ? '' : ' with one key'}, got more. Give each wait a key of its own.`,
+      );
+    return { answer: null, ...textOf({ ...found, waiters: [...found.waiters, waiter] }) };
+  });
+  return answer;
+}
+
+const gotOf = ({ payload, at }: Got): Got => ({ at, ...(payload !== undefined && { payload }) });
+
+export interface Emission {
+  readonly event: string;
+  readonly key: string | null;
+  readonly got: Got;
+  readonly keepMs: number;
+  /** Only jobs of this tenant. */
+  readonly tenantId?: string | null;
+}
+
+export interface Delivered {
+  readonly reached: readonly EventWaiter[];
+  /** Why others did not get it: they wait on. */
+  readonly failures: readonly unknown[];
+}
+
+/**
+ * Gives the event to all that wait, each at once and once. A call that has failed in the middle may be made again.
+ *
+ * @param wake called with those that have it now, or had it of a call before that failed. They wait until it has succeeded
+ */
+export async function deliver(
+  store: StepStore,
+  clock: Clock,
+  { event, key, got, keepMs, tenantId }: Emission,
+  wake: (jobs: readonly EventWaiter[]) => Promise<void> = async () => {},
+): Promise<Delivered> {
+  const isMeant = (one: EventWaiter) => tenantId == null || one.tenantId === tenantId;
+  const name = nameOfEvent(event, key);
+  // Kept first: one that begins to wait meanwhile finds it.
+  const { answer: waiters, now } = await swap<readonly EventWaiter[]>(store, name, undefined, (text) => {
+    const found = alive(text, clock.now());
+    const meant = found.waiters.filter(isMeant);
+    if (keepMs === 0) return { answer: meant };
+    return {
+      answer: meant,
+      ...textOf({ ...found, kept: { ...got, until: clock.now() + keepMs } }),
+    };
+  });
+  const reached: EventWaiter[] = [];
+  const failures: unknown[] = [];
+  if (waiters.length === 0) return { reached, failures };
+  const left = new Set<string>();
+  await forEach(new Map(waiters.map((one) => [one.id, one])).values(), async (one) => {
+    try {
+      const names = await deliverTo(store, clock, one.id, { event, key, got });
+      if (names.length > 0) reached.push(one);
+    } catch (error) {
+      failures.push(error);
+      left.add(one.id);
+    }
+  });
+  const awake = waiters.filter(({ id }) => !left.has(id));
+  if (awake.length > 0) await wake(awake);
+  await swap(store, name, now, (text) => {
+    const found = alive(text, clock.now());
+    const rest = found.waiters.filter(
+      (one) => left.has(one.id) || !waiters.some((gone) => isSame(one, gone)),
+    );
+    return { answer: undefined, ...textOf({ ...found, waiters: rest }) };
+  });
+  return { reached, failures };
+}

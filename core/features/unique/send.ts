@@ -1,0 +1,154 @@
+/**
+ * Sends those of the messages that no other job stands for. A key is taken before its job is sent, and given up where that fails. A sender
+ * that stood still for so long that another one took its key asks again before it sends, and takes back what it has sent.
+ */
+
+import { LongshoreError } from '../../base/errors.ts';
+import { backendError } from '../../base/failure.ts';
+import { reportingFailures } from '../../base/store-failures.ts';
+import type { OutgoingMessage, SendResult, SqlTransaction } from '../../contract/queue.ts';
+import type { Upload } from '../../kernel/enqueue/offload.ts';
+import { forEach } from '../../kit/parallel.ts';
+import type { MaybeUnique, UniqueMessage } from './asked.ts';
+import { decide, graceMs, mostIds, type Unsent } from './decide.ts';
+import { rewrite, type Sender } from './standing.ts';
+
+type Send = (
+  client: Sender,
+  messages: readonly OutgoingMessage[],
+  uploads: readonly Upload[],
+) => Promise<SendResult[]>;
+
+/** One result per message, in order: the job that stands for it, new or earlier. @param send for what has to be sent */
+export async function sendUnique(
+  client: Sender,
+  messages: readonly MaybeUnique[],
+  uploads: readonly Upload[] | null,
+  tx: SqlTransaction | undefined,
+  send: Send,
+): Promise<SendResult[]> {
+  if (tx !== undefined)
+    throw new LongshoreError(
+      'OPTION',
+      'Expected no tx for a unique or debounced job: its key is not part of your transaction, and would stand for a job that may never be. Enqueue it after the commit, or from a job that you enqueue in the transaction.',
+    );
+  const toSend = new Map<string, Entry>();
+  for (const { unique, ...message } of messages) {
+    const own = uploads?.filter(({ id }) => id === message.id) ?? [];
+    const severalMayWait = unique?.rule.while === 'running';
+    toSend.set(message.id, { message, uploads: own, key: unique?.key ?? null, severalMayWait });
+  }
+  const answers = await decideAll(client, messages, toSend);
+  const entries = [...toSend.values()];
+  const { results, lost } = await sendAll(client, entries, send);
+  const resultOf = new Map(entries.map(({ message }, i) => [message.id, results[i]!]));
+  return messages.map((message, i): SendResult => {
+    const decided = answers[i] ?? message.id;
+    if (decided instanceof LongshoreError) return { ok: false, id: '', error: decided };
+    const answer = lost.get(decided) ?? decided;
+    const result = resultOf.get(answer) ?? { ok: true, id: answer, duplicate: true };
+    return result.ok && answer !== message.id ? { ...result, duplicate: true } : result;
+  });
+}
+
+interface Entry {
+  message: OutgoingMessage;
+  uploads: readonly Upload[];
+  /** `null` = it is a plain job. */
+  readonly key: string | null;
+  readonly severalMayWait: boolean;
+}
+
+/** For each unique message the id of the job that stands, or why that cannot be told. What stands already is taken out of `toSend`. */
+async function decideAll(
+  client: Sender,
+  messages: readonly MaybeUnique[],
+  toSend: Map<string, Entry>,
+): Promise<(string | LongshoreError | undefined)[]> {
+  const answers: (string | LongshoreError | undefined)[] = [];
+  const taken = new Set<string>();
+  const unsent: Unsent = {
+    has: (id) => taken.has(id),
+    replace: (message, uploads) => Object.assign(toSend.get(message.id)!, { message, uploads }),
+  };
+  // In order where they share a key: then the first or the last of them counts, as it says.
+  const byKey = Map.groupBy(messages.keys(), (i) => messages[i]!.unique?.key);
+  byKey.delete(undefined);
+  const { clock } = client.app;
+  for (let asks = (_: number) => true; ; asks = (i) => answers[i] === messages[i]!.id) {
+    const since = clock.now();
+    await forEach(byKey.values(), async (indexes) => {
+      for (const i of indexes) {
+        if (!asks(i)) continue;
+        const message = messages[i] as UniqueMessage;
+        const answer = await decide(client, unsent, message).catch((error) =>
+          backendError('looking for a job with the same unique key', error),
+        );
+        for (const other of indexes) if (answers[other] === message.id) answers[other] = answer;
+        answers[i] = answer;
+        if (answer === message.id) taken.add(answer);
+        else if (toSend.delete(message.id)) taken.delete(message.id);
+      }
+    });
+    // Others wait so long for a job before they take its key. Half of that is left for sending.
+    if (clock.now() - since < graceMs / 2) return answers;
+  }
+}
+
+interface Sent {
+  readonly results: SendResult[];
+  /** Jobs that were taken back, because another one got their key while they were on their way: its id, by theirs. */
+  readonly lost: ReadonlyMap<string, string>;
+}
+
+/** A key whose job was not sent is free again; that of one that was sent says so. */
+async function sendAll(client: Sender, entries: readonly Entry[], send: Send): Promise<Sent> {
+  const lost = new Map<string, string>();
+  const messages = entries.map(({ message }) => message);
+  const uploads = entries.flatMap((entry) => entry.uploads);
+  const settleAll = (isSent: (i: number) => boolean) =>
+    forEach(entries.entries(), async ([i, { key, message }]) => {
+      if (key === null) return;
+      const work = async () => {
+        const other = await settle(client, key, entries[i]!, isSent(i));
+        if (other !== null && (await takeBack(client, message))) lost.set(message.id, other);
+      };
+      await reportingFailures(client.app.events, 'marking a unique key', [message.id], work, 'key');
+    });
+  try {
+    const results = await send(client, messages, uploads);
+    await settleAll((i) => results[i]?.ok === true);
+    return { results, lost };
+  } catch (error) {
+    await settleAll(() => false);
+    throw error;
+  }
+}
+
+/** Others may have taken the key meanwhile: theirs stays. Resolves with the job that stands in place of one that was sent. */
+function settle(
+  client: Sender,
+  key: string,
+  { message: { id }, severalMayWait }: Entry,
+  isSent: boolean,
+): Promise<string | null> {
+  return rewrite<string | null>(client, key, async (old) => {
+    if (!old?.ids.includes(id)) {
+      if (!old || !isSent) return { answer: null, standing: old };
+      if (!severalMayWait) return { answer: old.ids[0]!, standing: old };
+      return { answer: null, standing: { ...old, ids: [...old.ids, id].slice(0, mostIds) } };
+    }
+    const ids = isSent ? old.ids : old.ids.filter((other) => other !== id);
+    const sent = old.sent || (isSent && ids[0] === id);
+    return { answer: null, standing: ids.length > 0 ? { ...old, ids, sent } : null };
+  });
+}
+
+/** `false` = it has begun. */
+async function takeBack({ backend, stores }: Sender, { id, queue }: OutgoingMessage): Promise<boolean> {
+  const { records } = stores;
+  if (!backend.waiting) return (await records.cancel(id)) === 'cancelled';
+  if (!(await backend.waiting.remove({ queue, id }))) return false;
+  if (records.writer) await records.cancel(id); // it does not hear of it from the queue
+  return true;
+}

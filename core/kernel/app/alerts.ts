@@ -1,0 +1,131 @@
+/** Alerts as an app carries them. `longshore/alerts` makes them, so that an app without any pays nothing. */
+
+import type { Clock } from '../../base/clock.ts';
+import type { AlertSeverity, Events } from '../../base/events.ts';
+import type { QueueStats } from '../../contract/admin.ts';
+import type { QueueBackend } from '../../contract/queue.ts';
+import type { Stores, WorkerBeat } from '../../contract/store.ts';
+import type { KeyRing } from '../../envelope/signing.ts';
+import type { StoppedJob } from './breaker.ts';
+import type { Job } from './job.ts';
+import type { Schedule } from './schedule.ts';
+import type { LateStoredSchedules } from './stored-schedule.ts';
+
+/** What an evaluation needs of a client. */
+export interface AlertHost {
+  readonly app: {
+    readonly clock: Clock;
+    readonly events: Events;
+    readonly newId: () => string;
+    readonly jobs: ReadonlyMap<string, Job>;
+    readonly queues: readonly string[];
+    readonly schedules: readonly Schedule[];
+    readonly keyRing: () => KeyRing;
+  };
+  readonly backend: QueueBackend;
+  readonly stores: Stores;
+}
+
+/** Attempts of a queue that ended in a span of time. */
+export interface AttemptNumbers {
+  readonly queue: string;
+  readonly attempts: number;
+  /** Those that will be retried and those that died. */
+  readonly failed: number;
+  /** Jobs that became dead letters. */
+  readonly dead: number;
+}
+
+export interface ScheduleLateness {
+  readonly schedule: string;
+  /** How long its next moment has been due; 0 = it is not. `null` = nothing has ever ticked it. */
+  readonly lateMs: number | null;
+}
+
+/** What a condition can ask. Each answer is fetched once per evaluation. All reject after 10 s. */
+export interface AlertFacts {
+  /** Epoch ms, by the queue's own time where it has one. */
+  readonly now: number;
+  /** The queues that the app's jobs name. */
+  readonly queues: readonly string[];
+  /** Names of the app's jobs that have a breaker. */
+  readonly breakers: readonly string[];
+  readonly backend: string;
+  stats(): Promise<readonly QueueStats[]>;
+  /** Of the last `spanMs`, per queue. Rejects with `CONFIG` where no numbers are kept. */
+  attempts(spanMs: number): Promise<readonly AttemptNumbers[]>;
+  /** Workers that are healthy; `null` where functions run the jobs, which keep no heartbeat. */
+  workers(): Promise<readonly WorkerBeat[] | null>;
+  /** Those in code. */
+  schedules(): Promise<readonly ScheduleLateness[]>;
+  /** Those made at run time that have been due for more than `mostLateMs`. None where none are kept. */
+  lateSchedules(mostLateMs: number): Promise<LateStoredSchedules>;
+  /** Jobs that are paused, and those whose breaker is open. */
+  stopped(): Promise<readonly StoppedJob[]>;
+}
+
+/** One thing that a rule looks at, as it is now. */
+export interface AlertReading {
+  /** The queue, the schedule or the job; empty for the whole app. */
+  readonly subject: string;
+  /** `null`: the backend cannot tell. */
+  readonly holds: boolean | null;
+  /** What was compared with the limit. */
+  readonly value: number | null;
+  /** For people: `"mail" has 1,204 jobs waiting, more than 1,000`. Of `holds: null` why that is. */
+  readonly text: string;
+}
+
+export interface AlertRule {
+  readonly name: string;
+  readonly severity: AlertSeverity;
+  /** It fires once it has held for so long. */
+  readonly forMs: number;
+  /** The condition, for people: `more than 1,000 jobs wait`. */
+  readonly summary: string;
+  /** Also evaluated where the key store does not answer. */
+  readonly needsNoStore?: true;
+  read(facts: AlertFacts): Promise<readonly AlertReading[]>;
+}
+
+/** An alert that began, ended, or is repeated as a reminder. */
+export interface AlertNotice {
+  readonly alert: string;
+  readonly severity: AlertSeverity;
+  readonly state: 'firing' | 'resolved' | 'test';
+  readonly subject: string;
+  readonly value: number | null;
+  readonly text: string;
+  /** Since when the condition holds, epoch ms. */
+  readonly since: number;
+  /** When this notice was made, epoch ms. */
+  readonly at: number;
+  readonly reminder: boolean;
+}
+
+export interface AlertTarget {
+  readonly name: string;
+  /** It gets notices of this severity only. @default all */
+  readonly severity?: AlertSeverity;
+  /** Resolves once the notices have been taken. Given up after 5 s, when `signal` aborts; tried again a minute later or more. */
+  send(notices: readonly AlertNotice[], call: AlertCall): Promise<unknown>;
+}
+
+export interface AlertCall {
+  readonly signal: AbortSignal;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+export interface Alerts {
+  /** Two apps that share a store need two names. */
+  readonly name: string;
+  readonly rules: readonly AlertRule[];
+  readonly to: readonly AlertTarget[];
+  readonly remindMs: number | null;
+  /**
+   * Looks at every rule, once a minute over all hosts that call it, and sends what has changed. Rejects only when the key store fails.
+   * @param where functions run jobs without a heartbeat
+   */
+  evaluate(client: AlertHost, where: 'worker' | 'function'): Promise<void>;
+}

@@ -1,0 +1,53 @@
+/** Layers around one piece of work, the first one outermost. Loaded where there is middleware. */
+
+import { config } from '../../base/errors.ts';
+
+type Layer<Call, Result> = (call: Call, next: () => Promise<Result>) => unknown;
+
+/**
+ * Resolves with what the outermost layer returned; one that returned `undefined` leaves the result of `next()` as it was.
+ * A layer has to call `next()`, once: without that rule a forgotten call would settle jobs that never ran. The work is over
+ * before this ends, also where the layer did not wait for it or has thrown: a retry or a rollback must not run beside it.
+ */
+export async function compose<Call, Result>(
+  layers: readonly Layer<Call, Result>[],
+  call: Call,
+  work: () => Promise<Result>,
+  at = 0,
+): Promise<Result> {
+  const layer = layers[at];
+  if (!layer) return work();
+  let inner: Promise<Result> | null = null;
+  let result: Result | undefined;
+  let innerEnded = false;
+  let layerEnded = false;
+  // Thrown and not rejected: nobody may be waiting for a second call, and the process would end for it.
+  const next = (): Promise<Result> => {
+    if (inner || layerEnded)
+      throw config('A middleware called next() again, or after it had ended. Call it once, and wait for it.');
+    inner = compose(layers, call, work, at + 1);
+    inner.then(
+      (value) => {
+        result = value;
+        innerEnded = true;
+      },
+      () => {
+        innerEnded = true;
+      },
+    );
+    return inner;
+  };
+  let returned: unknown;
+  try {
+    returned = await layer(call, next);
+  } catch (error) {
+    layerEnded = true;
+    await Promise.allSettled([inner]);
+    throw error;
+  }
+  layerEnded = true;
+  if (!inner)
+    throw config('A middleware ended without calling next(), so nothing was run. Call next(), or throw.');
+  if (!innerEnded) result = await (inner as Promise<Result>);
+  return (returned === undefined ? result : returned) as Result;
+}

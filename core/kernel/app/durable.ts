@@ -1,0 +1,47 @@
+/** What handlers and clients hand to steps and events. */
+
+import type { SqlTransaction } from '../../contract/queue.ts';
+
+/** What the function of a step is given. */
+export interface StepContext {
+  /** The same at every try of this step of this job: services that know idempotency keys then do the work once. */
+  readonly idempotencyKey: string;
+  /** That of the attempt. */
+  readonly signal: AbortSignal;
+}
+
+/** What the function of a step with a transaction is given. */
+export interface TransactionStepContext extends StepContext {
+  /** What is written here commits together with the memory of the step, or not at all. `enqueue(…, { tx })` joins it. */
+  readonly tx: SqlTransaction;
+}
+
+export interface StepOptions {
+  /**
+   * Gives the step a transaction in the queue's database, which also remembers the step. Needs a backend with transactions that keeps the steps
+   * itself. @default false
+   */
+  readonly transaction?: boolean;
+}
+
+export interface WaitOptions {
+  /** Only events with this key count: 1 to 256 characters. @default events without a key */
+  readonly key?: string;
+  /** When nothing has come by then, the wait is over: a number of ms, or text like `90s`, `2h`, `3d`. */
+  readonly timeoutMs: number | string;
+  /** Needed where a job waits for the same event and key twice. @default `wait:<event>` or `wait:<event>:<key>` */
+  readonly name?: string;
+}
+
+export interface ReceivedEvent<Payload = unknown> {
+  readonly payload: Payload;
+  /** Epoch ms. */
+  readonly emittedAt: number;
+}
+
+export interface EmitOptions {
+  /** Reaches only jobs that wait with this key: 1 to 256 characters. @default jobs that wait without a key */
+  readonly key?: string;
+  /** Jobs that begin to wait within so long get it too, at most 30 days. @default 0: only jobs that wait now */
+  readonly keepMs?: number;
+}

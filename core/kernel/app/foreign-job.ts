@@ -1,0 +1,147 @@
+/** The job that a rule makes of a message of another program. */
+
+import { createHash } from 'node:crypto';
+import { LongshoreError } from '../../base/errors.ts';
+import { toError } from '../../base/failure.ts';
+import { assertJson } from '../../base/json.ts';
+import { within } from '../../base/within.ts';
+import type { Envelope } from '../../envelope/envelope.ts';
+import { writeEnvelope } from '../../envelope/write-envelope.ts';
+import { keyOf } from '../enqueue/prepare.ts';
+import type { App } from './app.ts';
+import type { Job } from './job.ts';
+import { validate } from './schema.ts';
+
+const longestReason = 300;
+/** The messages behind this one wait for its schema, too. */
+const longestMs = 30_000;
+
+export interface ForeignRule<Body, Input> {
+  /** The kind of messages, or a function that names the sender of one; `null` = it is of another kind. */
+  readonly from: 's3' | 'sns' | 'eventbridge' | ((body: unknown) => string | null);
+  /** Who may have sent them: ARNs of buckets (`s3`) or topics (`sns`), sources of events (`eventbridge`), or what `from` gives. */
+  readonly senders: readonly string[];
+  readonly job: Job<Input>;
+  /** The payload, which the job's schema checks. A message for which it throws is a dead letter that says why. */
+  readonly map: (body: Body) => Input;
+}
+
+export interface ForeignJob {
+  readonly id: string;
+  readonly job: string;
+  /** The signed envelope. */
+  readonly body: string;
+}
+
+export interface ForeignMessage {
+  readonly queue: string;
+  readonly messageId: string;
+  readonly body: string;
+  /** Epoch ms; `null` where the service does not say it. */
+  readonly sentAt: number | null;
+}
+
+/** Makes a job of a message that the rule takes. `null`: of another kind. An error: it could not be mapped. */
+export type Foreign = (message: ForeignMessage) => Promise<ForeignJob | LongshoreError | null>;
+
+/** All senders that a message names; none for one of another kind. */
+export type SendersOf = (body: unknown) => readonly unknown[];
+
+/** Rejects when the job's schema has a fault of its own, such as a database that is away, or takes longer than 30 s. */
+export async function foreignJob<Body, Input>(
+  app: App,
+  rule: ForeignRule<Body, Input>,
+  sendersOf: SendersOf,
+  message: ForeignMessage,
+): Promise<ForeignJob | LongshoreError | null> {
+  const { queue, messageId, body } = message;
+  const job = rule.job as Job;
+  const { name, priority, maxRetries, expiresInMs } = job;
+  const event = isSigned.test(body.slice(-75)) ? null : eventOf(rule, sendersOf, body);
+  if (!event) return null;
+  let payload: Input;
+  let idempotencyKey: string | null;
+  try {
+    payload = rule.map(event.body);
+    assertJson(payload, 'payload');
+  } catch (cause) {
+    return refusalOf(message, job, cause);
+  }
+  const value = job.keyOf ? await validOf(app, job, payload) : null;
+  try {
+    idempotencyKey = value && keyOf(job, value.valid, {});
+  } catch (cause) {
+    return refusalOf(message, job, cause);
+  }
+  const now = app.clock.now();
+  const issuedAt = Math.min(message.sentAt ?? now, now); // by two clocks
+  const digest = createHash('sha256').update(`${queue}/${messageId}`).digest('hex');
+  const id = `foreign-${digest.slice(0, 32)}`;
+  const envelope: Envelope = {
+    v: 1,
+    job: name,
+    payload,
+    queue,
+    priority,
+    maxRetries,
+    attempts: 0,
+    name: null,
+    identifier: id,
+    idempotencyKey,
+    schedule: null,
+    issuedAt,
+    expiresAt: expiresInMs === null ? null : issuedAt + expiresInMs,
+    context: null,
+  };
+  return { id, job: name, body: writeEnvelope(envelope, app.keyRing()) };
+}
+
+/** What a map throws may quote the message: it is cut. */
+function refusalOf({ queue }: ForeignMessage, { name }: Job, cause: unknown): LongshoreError {
+  const { message } = toError(cause);
+  const why = message.length > longestReason ? `${message.slice(0, longestReason)}…` : message;
+  return new LongshoreError(
+    'PAYLOAD',
+    `The rule of queue "${queue}" made no job "${name}" of this message: ${why}`,
+  );
+}
+
+/** `null`: the attempt will refuse it. */
+async function validOf(
+  { clock }: App,
+  job: Job,
+  payload: unknown,
+): Promise<{ readonly valid: unknown } | null> {
+  const late = (): never => {
+    throw new LongshoreError(
+      'BACKEND',
+      `The schema of job "${job.name}" gave no answer for ${longestMs} ms.`,
+    );
+  };
+  try {
+    const valid = validate(job.schema, payload, job.name);
+    return { valid: valid instanceof Promise ? await within(clock, longestMs, valid, late) : valid };
+  } catch (error) {
+    if (error instanceof LongshoreError && error.code === 'PAYLOAD') return null;
+    throw error;
+  }
+}
+
+/** `null`: the rule does not take it. */
+function eventOf<Body, Input>(
+  { senders }: ForeignRule<Body, Input>,
+  sendersOf: SendersOf,
+  text: string,
+): { readonly body: Body } | null {
+  try {
+    const body: unknown = JSON.parse(text);
+    const found = sendersOf(body);
+    const isTaken = found.length > 0 && found.every((sender) => senders.includes(sender as string));
+    return isTaken ? { body: body as Body } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The end of a message of the app's own, which is none of the rule's business. */
+const isSigned = /^,"_sig":"[0-9a-f]{64}"\}$/;

@@ -1,0 +1,54 @@
+/** Middleware: code of the user's that stands around every attempt, and around every call that enqueues. */
+
+import { config, shown } from '../../base/errors.ts';
+import type { SendResult } from '../../contract/queue.ts';
+import type { AttemptMiddleware } from './job.ts';
+
+/** One call of `enqueue` or `enqueueMany`, or one request over HTTP. */
+export interface EnqueueCall {
+  /** The backend's name. */
+  readonly backend: string;
+  /** The job's name; `null` where one call has several. */
+  readonly job: string | null;
+  /** `null` where one call has several. */
+  readonly queue: string | null;
+  /** How many jobs. */
+  readonly count: number;
+}
+
+/**
+ * Stands around a call that enqueues. The jobs carry `currentContext()` as it is where `next()` is called: `withContext(other, next)`
+ * changes it. One result per job, in order, also for those that are refused; rejects when the backend cannot be reached.
+ */
+export type EnqueueMiddleware = (
+  call: EnqueueCall,
+  next: () => Promise<SendResult[]>,
+) => Promise<SendResult[]>;
+
+/** A function stands around each attempt; an object may stand around calls that enqueue as well. */
+export type Middleware =
+  | AttemptMiddleware
+  | { readonly attempt?: AttemptMiddleware; readonly enqueue?: EnqueueMiddleware };
+
+export interface MiddlewareLists {
+  readonly attempt: readonly AttemptMiddleware[];
+  readonly enqueue: readonly EnqueueMiddleware[];
+}
+
+/** Throws `CONFIG` unless each is a function, or an object of such parts. */
+export function middlewareOf(use: readonly Middleware[] = []): MiddlewareLists {
+  const lists = { attempt: [] as AttemptMiddleware[], enqueue: [] as EnqueueMiddleware[] };
+  for (const one of [use].flat()) {
+    const parts: Record<string, unknown> = typeof one === 'function' ? { attempt: one } : (one ?? {});
+    const names = Object.keys(parts) as (keyof MiddlewareLists)[];
+    if (
+      names.length === 0 ||
+      !names.every((name) => Object.hasOwn(lists, name) && typeof parts[name] === 'function')
+    )
+      throw config(
+        `createApp() expects use to be a list of functions (ctx, next) or { attempt, enqueue }, got ${shown(one)}.`,
+      );
+    for (const name of names) lists[name].push(parts[name] as never);
+  }
+  return lists;
+}

@@ -1,0 +1,83 @@
+/** Retry policies are data (or one function), so they can be compared, logged and tested without a queue. */
+
+import { config } from '../../base/errors.ts';
+
+/** No job waits longer for its next attempt, whoever asks for it. */
+export const longestDelayMs = 366 * 86_400_000;
+
+export interface Failure {
+  /** Which attempt failed; 1 = the first. */
+  readonly attempt: number;
+  readonly error: unknown;
+  /** A number in [0, 1), from the app's injected source. */
+  readonly random: number;
+}
+
+/** Delay before the next attempt in ms, or `null` for "do not retry". */
+export interface RetryPolicy {
+  (failure: Failure): number | null;
+  /** Throws `CONFIG` for a job that it cannot be meant for. */
+  check?(job: string, maxRetries: number): void;
+}
+
+/**
+ * `baseMs × factor^(attempt − 1)`, spread by ± `jitter` (a fraction), never above `maxMs`, jitter included.
+ * Defaults: 30 s, doubling, at most 1 h, ± 10 %.
+ */
+export function exponential(
+  options: { baseMs?: number; factor?: number; maxMs?: number; jitter?: number } = {},
+): RetryPolicy {
+  const { baseMs = 30_000, factor = 2, maxMs = 3_600_000, jitter = 0.1 } = options;
+  atLeast('baseMs', baseMs, 0);
+  atLeast('factor', factor, 1);
+  atLeast('maxMs', maxMs, baseMs);
+  if (!(jitter >= 0 && jitter <= 1)) throw config(`exponential() expects jitter from 0 to 1, got ${jitter}.`);
+  return ({ attempt, random }) => {
+    const spread = 1 + jitter * (2 * random - 1);
+    // Capped before the spread: factor ** attempt may be Infinity, and 0 × Infinity is not a delay.
+    const grown = baseMs === 0 ? 0 : Math.min(maxMs, baseMs * factor ** (attempt - 1));
+    return Math.min(Math.floor(maxMs), Math.round(grown * spread));
+  };
+}
+
+/** The nth retry waits the nth delay; the last delay serves all further ones. A job must not have fewer retries than delays. */
+export function delays(delaysMs: readonly number[]): RetryPolicy {
+  if (delaysMs.length === 0) throw config('delays() expects at least one delay in ms, got an empty list.');
+  for (const delayMs of delaysMs) atLeast('every delay', delayMs, 0);
+  const count = delaysMs.length;
+  const policy: RetryPolicy = ({ attempt }) => delaysMs[Math.min(attempt, count) - 1]!;
+  policy.check = (job, maxRetries) => {
+    if (count > maxRetries)
+      throw config(
+        `Job "${job}" has ${count} delays, but maxRetries ${maxRetries}: expected ${count} or more.`,
+      );
+  };
+  return policy;
+}
+
+export function fixed(delayMs: number): RetryPolicy {
+  atLeast('delayMs', delayMs, 0);
+  return () => delayMs;
+}
+
+/** No retry at all: the first failure is final. */
+export const none: RetryPolicy = () => null;
+
+type ErrorClass = abstract new (...args: never[]) => Error;
+
+/** A policy per error class; the first class that matches decides, `otherwise` takes the rest. */
+export function perError(
+  rules: readonly (readonly [ErrorClass, RetryPolicy])[],
+  otherwise: RetryPolicy,
+): RetryPolicy {
+  return (failure) => {
+    const rule = rules.find(([type]) => failure.error instanceof type);
+    return (rule ? rule[1] : otherwise)(failure);
+  };
+}
+
+function atLeast(name: string, value: number, least: number): void {
+  if (!(Number.isFinite(value) && value >= least)) {
+    throw config(`A retry policy expects ${name} to be ${least} or more, got ${value}.`);
+  }
+}

@@ -1,0 +1,75 @@
+/** Unique jobs and debounce, as jobs and calls ask for them. core/features/unique keeps to them. */
+
+import { checkOptions, type OptionKinds } from '../../base/checks.ts';
+import { config, shown } from '../../base/errors.ts';
+
+export interface Unique<Key = string> {
+  /** 1 to 256 characters. Counts per job, queue and tenant; a function may answer `null`: this job is not unique. */
+  readonly key: Key;
+  /**
+   * What the earlier job must be doing to stand for this one: `pending` = it waits, also between two attempts. `forMs`: whatever it
+   * does, for so long after it was enqueued.
+   */
+  readonly while: 'pending' | 'running' | 'pending-or-running' | { readonly forMs: number };
+  /**
+   * `replace`: the earlier job gets the payload, delay and priority of this one, if it still waits. Needs a backend that can change a
+   * job that waits. @default 'skip'
+   */
+  readonly onConflict?: 'skip' | 'replace';
+}
+
+export interface Debounce<Key = string> {
+  /** As for `unique`. */
+  readonly key: Key;
+  /** The job runs so long after the last call, with the payload of that call. */
+  readonly waitMs: number;
+  /** It waits no longer than so long after the first call. @default as long as calls come */
+  readonly maxWaitMs?: number;
+}
+
+export interface Uniqueness<Key> {
+  /** No second job is enqueued while an earlier one with this key stands for it. */
+  readonly unique?: Unique<Key>;
+  /** Calls with this key make one job, until it begins. Not beside `unique`. */
+  readonly debounce?: Debounce<Key>;
+}
+
+/** Debounce is `while: 'pending'` that replaces, with a delay that begins anew. */
+export type UniqueRule<Key> = Required<Unique<Key>> & Partial<Debounce<Key>>;
+
+const kinds = {
+  unique: { key: '', while: '', onConflict: '' } satisfies OptionKinds<Unique>,
+  debounce: { key: '', waitMs: 1, maxWaitMs: 1 } satisfies OptionKinds<Debounce>,
+};
+const times = ['pending', 'running', 'pending-or-running'];
+
+/** Throws `CONFIG`. `null` = neither is asked for. */
+export function uniqueRuleOf<Key>(
+  of: string,
+  keyType: 'function' | 'string',
+  { unique, debounce }: Uniqueness<Key>,
+): UniqueRule<Key> | null {
+  const kind = unique != null ? 'unique' : 'debounce';
+  const given = unique ?? debounce;
+  if (given == null) return null;
+  checkOptions<object>(`${kind} of ${of}`, given, kinds[kind]);
+  const basis = unique ? { onConflict: 'skip' } : { while: 'pending', onConflict: 'replace', waitMs: 0 };
+  const rule = { ...basis, ...given } as UniqueRule<Key>;
+  const { key, while: time, onConflict, waitMs = 1, maxWaitMs = waitMs } = rule;
+  const expect = (holds: boolean, what: string, got: unknown) => {
+    if (!holds) throw config(`Expected ${what} for ${kind} of ${of}, got ${shown(got)}.`);
+  };
+  expect(!unique || !debounce, 'no debounce', debounce);
+  expect(typeof key === keyType, `a ${keyType} as key`, key);
+  expect(
+    times.includes(time as string) ||
+      (Number.isSafeInteger((time as ForMs)?.forMs) && (time as ForMs).forMs > 0),
+    `while ${times.join(', ')} or { forMs: 1 or more }`,
+    time,
+  );
+  expect(['skip', 'replace'].includes(onConflict), 'onConflict skip or replace', onConflict);
+  expect(waitMs > 0 && maxWaitMs >= waitMs, 'waitMs, and maxWaitMs no shorter', waitMs);
+  return rule;
+}
+
+type ForMs = Extract<Unique['while'], object>;

@@ -1,0 +1,59 @@
+/**
+ * Counts a child of a batch when it ends for good. The mark comes before the settlement: a child whose mark is there and whose settlement fails
+ * runs again, which can happen to every job, and is not counted twice. One that is settled and not marked would be looked for by its record,
+ * which may be forgotten by then. What a transaction writes is true when it has committed, so there the mark comes after.
+ */
+
+import { steadyNow } from '../../base/clock.ts';
+import { LongshoreError } from '../../base/errors.ts';
+import { reportingFailures } from '../../base/store-failures.ts';
+import { answered } from './answered.ts';
+import type { Attempt, End, EndStep } from './attempt.ts';
+import { keptOf } from './verdict.ts';
+
+export const batched = {
+  for: ({ envelope, ports }) =>
+    envelope?.identifier.startsWith('batch.') === true && ports.client.stores.batches !== undefined,
+
+  async settle(it, end, next) {
+    if (end.verdict.verb !== 'ack' && end.verdict.verb !== 'abandon') return next(end);
+    const isOurs = it.run.tx === null && steadyNow(it.app.clock) < it.run.expiresAt;
+    if (isOurs && !(await mark(it, end))) expectRecord(it, end);
+    const settled = await next(end);
+    if (settled && !isOurs) await mark(it, end);
+    return settled;
+  },
+} satisfies EndStep;
+
+let code: Promise<
+  [typeof import('../../features/batches/ids.ts'), typeof import('../../features/batches/marks.ts')]
+> | null = null;
+
+/** A child that is not marked is found by its record. Where none will be written it is not settled, and comes back when its lease is over. */
+function expectRecord(it: Attempt, { verdict }: End): void {
+  const { run, envelope, ports } = it;
+  const { records } = ports.client.stores;
+  const { keepMs } = keptOf(it, verdict.verb === 'abandon' ? verdict.reason : null);
+  if (records.keepsNothing || keepMs === 0) throw unmarked(envelope!.identifier);
+  run.needsRecord = records.writer !== undefined;
+}
+
+export const unmarked = (id: string): LongshoreError =>
+  new LongshoreError(
+    'BACKEND',
+    `The end of job ${id} could not be written, and its batch would wait for it for ever. It is not settled, and comes back when its lease is over.`,
+  );
+
+/** Resolves with whether it is written down. */
+async function mark(it: Attempt, { verdict }: End): Promise<boolean> {
+  code ??= Promise.all([import('../../features/batches/ids.ts'), import('../../features/batches/marks.ts')]);
+  const [{ childOf }, { markEnded }] = await code;
+  const id = it.envelope!.identifier;
+  const child = childOf(id);
+  if (!child) return true;
+  const { app, ports } = it;
+  const end = { ...child, failed: verdict.verb === 'abandon' };
+  const write = () => answered(it, 'The store of batches', markEnded(ports.client, end));
+  const marked = await reportingFailures(app.events, 'counting a child of a batch', [id], write, 'batch');
+  return marked !== null;
+}

@@ -1,0 +1,163 @@
+/**
+ * The idempotency key around an attempt: claimed before the run, completed with the ack, released after anything else. A job that goes on
+ * where it was (it sleeps, waits, snoozes, or remembers steps) keeps it meanwhile.
+ */
+
+import { toError } from '../../base/failure.ts';
+import type { Envelope } from '../../envelope/envelope.ts';
+import { eachOf } from '../../routing/belongs.ts';
+import { isOneTooMany } from './admit.ts';
+import { answered } from './answered.ts';
+import type { Admitted, Attempt, End, Maybe, Step } from './attempt.ts';
+import { leaseEnd } from './run.ts';
+import { crashLoop, lostLease, release, releaseDelayMs } from './verdict.ts';
+
+/** A job that waits for its key asks again after so long, or as long again as it has waited. */
+const busyMs = { least: 1_000, usual: 5_000, most: 60_000 };
+
+export const guarded = {
+  for: ({ envelope }) => envelope?.idempotencyKey != null,
+
+  async run(it, next) {
+    const { keys } = it.ports.client.stores;
+    const { run } = it;
+    const key = guardKey(it.job.name, it.envelope);
+    // Until the run's end, not the lease's: a job that waited in a worker's buffer was renewed there.
+    const { expiresAt } = run;
+    const asked = keys.claim(key, run.lease.token, leaseEnd(run, it.app.clock));
+    const claim = await answered(it, 'The key store', asked).catch(toError);
+    // Not run unguarded, and no attempt spent.
+    if (claim instanceof Error) return lostLease(it) ?? release(releaseDelayMs, claim);
+    if (claim.state === 'completed')
+      return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
+    if (claim.state === 'running') {
+      return release(busyDelay(it, claim.until - it.startedAt), null);
+    }
+    const holder = holderIn(claim.value);
+    if (holder && holder.id !== it.envelope.identifier && (await goesOn(it, holder.id))) {
+      const { wakesAt, keepUntil } = holder;
+      const back = keys.release(key, run.lease.token, { value: claim.value!, keepUntil });
+      await answered(it, 'The key store', back).catch(() => false); // then the hold ends by itself, and the value stays
+      // A job that asks has the key for a moment. The holder must not find it taken each time.
+      const afterIt = Math.max(0, wakesAt - it.startedAt) + busyMs.usual * (0.5 + it.app.random());
+      return lostLease(it) ?? release(busyDelay(it, Math.round(afterIt)), null);
+    }
+    run.key = key;
+    // The next renewal extends both. Until then the key is held no longer than this, whatever became of the lease.
+    run.expiresAt = expiresAt;
+    // Only now: if the last attempt completed its key and could not ack, the job is done and not in a loop.
+    return isOneTooMany(it) ? crashLoop(it.envelope) : next();
+  },
+
+  settle(it, end, next) {
+    if (it.run.key === null) return next(end);
+    if (end.verdict.verb === 'ack') return complete(it, end, it.run.key, next);
+    return keepsKey(it, end) ? keep(it, end, it.run.key, next) : releaseFirst(it, end, next);
+  },
+} satisfies Step;
+
+/** Thousands of jobs may wait for one key: each of them costs a lease whenever it asks. */
+function busyDelay({ startedAt, envelope }: Admitted, heldMs: number): number {
+  const waitedMs = startedAt - (envelope.schedule ?? envelope.issuedAt);
+  const longestMs = Math.min(busyMs.most, Math.max(busyMs.usual, waitedMs));
+  return Math.min(longestMs, Math.max(busyMs.least, heldMs));
+}
+
+async function complete(
+  it: Attempt,
+  end: End,
+  key: string,
+  next: (end: End) => Maybe<boolean>,
+): Promise<boolean> {
+  const { stores, backend } = it.ports.client;
+  const { tx, lease } = it.run;
+  const { output: value, endedAt } = end.report;
+  const done = { value, keepUntil: endedAt + it.job!.idempotencyKeepMs };
+  // Where queue and keys share a database, both are one transaction.
+  if (stores.keys === backend.stores?.keys) {
+    return next({ ...end, complete: { key, owner: lease.token, ...done } });
+  }
+  const completed = () => answered(it, 'The key store', stores.keys.complete(key, lease.token, done));
+  // A transaction comes first: when it does not commit, its writes are gone, and the key must not be done.
+  if (tx) {
+    const settled = await next(end);
+    if (settled) await completed().catch(() => false);
+    return settled;
+  }
+  // Elsewhere the key comes first: a message that returns with its key done is skipped, while one that was acked with
+  // its key open is not protected.
+  return (await completed()) && next(end);
+}
+
+/**
+ * A failed attempt must never block its own retry, so its key is released before its message comes back. If this write
+ * fails, the hold ends with the lease. After a lost lease nothing is settled and the hold is left to end by itself: the
+ * handler may still be at work.
+ */
+async function releaseFirst(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
+  const { key, lease } = it.run;
+  const released = it.ports.client.stores.keys.release(key!, lease.token);
+  await answered(it, 'The key store', released).catch(() => false);
+  return next(end);
+}
+
+/** Who has a key without running, as the key's value says it. */
+interface Holder {
+  readonly id: string;
+  readonly wakesAt: number;
+  /** A job that nobody runs again by then has lost it. */
+  readonly keepUntil: number;
+}
+
+function holderIn(value: string | null): Holder | null {
+  return value === null ? null : ((JSON.parse(value) as { readonly holder?: Holder }).holder ?? null);
+}
+
+/** Another job with the key would do again what this one has done. */
+const keepsKey = ({ run }: Attempt, { verdict }: End): boolean =>
+  verdict.verb === 'nack' && (run.steps !== null || !verdict.countAttempt);
+
+/**
+ * The key is free, and says whose it is: the next attempt of this job has another token, so it could not take a key that is held. Where
+ * this cannot be written nothing is settled, and the job comes back when its lease is over.
+ */
+async function keep(
+  it: Attempt,
+  end: End,
+  key: string,
+  next: (end: End) => Maybe<boolean>,
+): Promise<boolean> {
+  const delayMs = end.verdict.verb === 'nack' ? end.verdict.delayMs : 0;
+  const wakesAt = end.report.endedAt + delayMs;
+  const holder: Holder = {
+    id: it.envelope!.identifier,
+    wakesAt,
+    keepUntil: wakesAt + it.job!.idempotencyKeepMs,
+  };
+  const kept = { value: JSON.stringify({ holder }), keepUntil: holder.keepUntil };
+  await answered(it, 'The key store', it.ports.client.stores.keys.release(key, it.run.lease.token, kept));
+  return next(end);
+}
+
+/** Whether this job has not ended. One whose store cannot be asked, or knows of it only what it was told, may go on. */
+async function goesOn(it: Admitted, id: string): Promise<boolean> {
+  for (const { stores } of eachOf(it.ports.client)) {
+    const { records } = stores;
+    if (records.keepsNothing) return true;
+    const record = await answered(it, 'The record store', records.get(id)).catch(toError);
+    if (record instanceof Error) return true;
+    if (record) return record.finishedAt === null;
+    if (records.writer) return true;
+  }
+  return false;
+}
+
+/** A tenant's keys are its own: else two tenants with the same invoice number would share one effect, and its output. */
+export function guardKey(
+  job: string,
+  { idempotencyKey, context }: Pick<Envelope, 'idempotencyKey' | 'context'>,
+): string {
+  const tenantId = context?.tenantId;
+  const key = `job:${job}:${idempotencyKey}`;
+  return tenantId === undefined ? key : `tenant:${tenantId.length}:${tenantId}:${key}`;
+}

@@ -1,0 +1,75 @@
+/** Tells the monitor of a schedule when a run of its job begins and how it ends. Never changes how it ends. */
+
+import { steadyNow } from '../../base/clock.ts';
+import { LongshoreError } from '../../base/errors.ts';
+import { within } from '../../base/within.ts';
+import { messageWithoutUrls } from '../../base/without-urls.ts';
+import { scheduleOf } from '../../envelope/schedule-of.ts';
+import type { PingKind, Schedule } from '../app/schedule.ts';
+import type { Attempt, Verdict } from './attempt.ts';
+import type { Run } from './run.ts';
+
+const pingMs = 5_000;
+/** What is left of a lease is for the answer: a function that answers late is taken for one that failed. */
+const answerMs = 1_000;
+
+const starts = new WeakMap<Run, Promise<void>>();
+/** Pings that have failed in a row. */
+const failures = new WeakMap<Schedule, number>();
+
+/** Sends that the attempt begins. Nobody waits for it before the job. */
+export function pingStart(it: Attempt): void {
+  if (scheduleFor(it)) starts.set(it.run, ping(it, 'start'));
+}
+
+/** Sends how a settled attempt has ended, and waits for that: a function stands still once it has answered. */
+export async function pingEnd(it: Attempt, verdict: Verdict): Promise<void> {
+  const kind = scheduleFor(it) ? kindOf(verdict) : null;
+  if (kind === null) return;
+  const { clock } = it.app;
+  // In order: a start that arrives last would look like a run that never ended.
+  const sending = Promise.resolve(starts.get(it.run)).then(() => ping(it, kind));
+  const leftMs = Math.min(pingMs, it.run.expiresAt - steadyNow(clock) - answerMs);
+  await within(clock, leftMs, sending, () => {});
+}
+
+/** Another job may have such a key, too: whoever enqueues chooses it. */
+const scheduleFor = ({ app, envelope }: Attempt): Schedule | undefined => {
+  const name = envelope && scheduleOf(envelope);
+  const schedule = name === null ? undefined : app.pinged.get(name);
+  return schedule?.job.name === envelope?.job ? schedule : undefined;
+};
+
+/** Nothing is told of an attempt that will be made again. */
+function kindOf({ verb }: Verdict): PingKind | null {
+  return verb === 'ack' ? 'success' : verb === 'abandon' ? 'fail' : null;
+}
+
+/** Never rejects. */
+async function ping(it: Attempt, kind: PingKind): Promise<void> {
+  const { clock, events } = it.app;
+  const schedule = scheduleFor(it)!;
+  const failed = failures.get(schedule) ?? 0;
+  const stop = new AbortController();
+  const late = (): never => {
+    stop.abort(new Error(`no answer within ${pingMs} ms`));
+    throw stop.signal.reason;
+  };
+  try {
+    const sending = (async () => schedule.ping!(kind, stop.signal))();
+    await within<unknown>(clock, pingMs, sending, late);
+    failures.delete(schedule);
+    if (failed > 0) events.emit({ type: 'ping.recovered', schedule: schedule.name, failures: failed });
+  } catch (error) {
+    failures.set(schedule, failed + 1);
+    if (failed > 0) return;
+    // Without a cause, which could have the URL.
+    const message = `The ping "${kind}" of schedule "${schedule.name}" failed: ${messageWithoutUrls(error)}`;
+    events.emit({
+      type: 'ping.failed',
+      schedule: schedule.name,
+      ping: kind,
+      error: new LongshoreError('BACKEND', message),
+    });
+  }
+}

@@ -1,0 +1,114 @@
+/** Connects an app to a queue. What `enqueue()` does is in enqueue.ts, loaded with the first job. */
+
+import { checkOptions } from '../../base/checks.ts';
+import { config } from '../../base/errors.ts';
+import { tellWarning } from '../../base/events.ts';
+import { lazyVerbs } from '../../base/lazy-verbs.ts';
+import type { QueueBackend } from '../../contract/queue.ts';
+import type { Stores } from '../../contract/store.ts';
+import { checkNamed } from '../../routing/backends.ts';
+import type { App } from '../app/app.ts';
+import type { Job } from '../app/job.ts';
+import { abilitiesOf, checkAbilities } from './abilities.ts';
+import type { Client, ConnectOptions } from './client.ts';
+import type { ManyCall } from './enqueue.ts';
+import { schedulesOf } from './schedules.ts';
+
+export const batchVerbs = ['get', 'list', 'cancel', 'retryFailed'] as const;
+export const chainVerbs = ['get', 'cancel'] as const;
+
+/**
+ * To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. Asks for no key: a build loads
+ * what a server runs, without its secrets, and what is sent is signed before. Workers ask at their start.
+ */
+export function connectOne(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
+  checkNamed(app, []);
+  const client = clientOf(app, backend, options);
+  checkAbilities(app, abilitiesOf(client), undefined);
+  return client;
+}
+
+/** The same without the checks, for those who only look and steer. */
+export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
+  checkOptions('connect()', options, { store: '' });
+  const stores = storesOf(backend, options.store);
+  const stopListening = backend.onWarning?.((message) => tellWarning(app.events, backend.name, message));
+  const parts = { app, backend, stores };
+  /** Loaded with the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
+  let code: typeof import('./enqueue.ts') | null = null;
+  // No promise of its own around those of enqueue.ts: there are thousands of calls a second.
+  function call<Result>(verb: (it: typeof import('./enqueue.ts')) => Promise<Result>): Promise<Result> {
+    if (code) return verb(code);
+    return import('./enqueue.ts').then((it) => {
+      code = it;
+      return verb(it);
+    });
+  }
+  const client: Client = {
+    ...parts,
+    enqueue: (job, payload, options) => call((it) => it.enqueue(parts, job as Job, payload, options)),
+    enqueueMany: (...many: unknown[]) =>
+      call<never>((it) => it.enqueueMany(parts, ...(many as ManyCall)) as never),
+    batch: (...batch) => import('../../features/batches/send.ts').then((it) => it.sendBatch(parts, ...batch)),
+    batches: lazyVerbs(batchVerbs, async () =>
+      (await import('../../features/batches/manage.ts')).batchesOf(parts),
+    ),
+    chain: (...chain) =>
+      import('../../features/chains/send.ts').then((it) => it.sendChain(parts, ...chain) as never),
+    chains: lazyVerbs(chainVerbs, async () =>
+      (await import('../../features/chains/manage.ts')).chainsOf(client),
+    ),
+    async status(id) {
+      const record = await stores.records.get(id);
+      if (record?.startedAt == null) return record;
+      return (await import('../../kit/records/believed.ts')).believed(app, record);
+    },
+    result(...asked) {
+      const at = app.clock.now();
+      return import('./result.ts').then((it) => it.resultOf(parts, at, ...asked));
+    },
+    async cancel(id) {
+      const result = await stores.records.cancel(id);
+      if (result === 'cancelled') await (await import('./forget.ts')).forgetJob(parts, id);
+      return result;
+    },
+    update: (job, ...asked) => import('./waiting.ts').then((it) => it.update(parts, job as Job, ...asked)),
+    promote: (id) => import('./waiting.ts').then((it) => it.promote(parts, id)),
+    remove: (id) => import('./waiting.ts').then((it) => it.remove(parts, id)),
+    emit: async (...asked) => (await import('../../features/steps/emit.ts')).emit([parts], ...asked),
+    schedules: schedulesOf(() => client),
+    metrics: async (request) => (await import('../../features/metrics/read.ts')).metricsOf(parts, request),
+    async close() {
+      stopListening?.();
+      await backend.close();
+      await options.store?.close?.();
+    },
+  };
+  return client;
+}
+
+/** The state that goes with a queue: what is given, else the queue's own. Throws `CONFIG` when something is missing. */
+function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
+  const stores: { -readonly [Name in keyof Stores]?: unknown } = {};
+  for (const name of [
+    'keys',
+    'records',
+    'workers',
+    'payloads',
+    'metrics',
+    'audit',
+    'limits',
+    'steps',
+    'batches',
+    'schedules',
+  ] as const) {
+    const store = given[name] ?? backend.stores?.[name];
+    if (store) stores[name] = store;
+  }
+  const { records } = stores as Partial<Stores>;
+  if (records && backend.recordsOf) stores.records = backend.recordsOf(records);
+  if (stores.keys && stores.records && stores.workers) return stores as Stores;
+  throw config(
+    `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
+  );
+}

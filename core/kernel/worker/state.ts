@@ -1,0 +1,48 @@
+/** A worker, from outside and from inside. */
+
+import type { StopReason } from '../../base/events.ts';
+import type { Outcome } from '../../contract/outcome.ts';
+import type { Collector } from '../../features/metrics/collector.ts';
+import type { App } from '../app/app.ts';
+import type { Run } from '../attempt/run.ts';
+import type { Client } from '../enqueue/client.ts';
+import type { WorkerSettings, WorkerSummary } from './options.ts';
+import type { RunList } from './run-list.ts';
+
+export interface Worker {
+  readonly id: string;
+  /** How many jobs run now. */
+  running(): number;
+  /** Drains: no new jobs, running ones may end within `drainMs`, the rest is released. May be called again. */
+  stop(reason?: StopReason): Promise<WorkerSummary>;
+  /** Resolves when the worker has stopped, for whatever reason. Never rejects. */
+  readonly done: Promise<WorkerSummary>;
+  /** Where it takes from several backends: the worker of each. */
+  readonly each?: readonly Worker[];
+}
+
+/** What the loop and its maintenance share. */
+export interface WorkerState {
+  readonly id: string;
+  readonly app: App;
+  readonly settings: WorkerSettings;
+  readonly client: Client;
+  readonly startedAt: number;
+  readonly draining: boolean;
+  /** Fetched, not begun. */
+  buffer: Run[];
+  /** Their handlers are at work: these fill the slots. */
+  readonly running: RunList;
+  /** Their handlers have ended; the backend has not confirmed yet how. */
+  readonly ended: RunList;
+  readonly counts: Record<Outcome, number>;
+  /** Attempts that failed, of all that were settled. */
+  failures: number;
+  /** `null`: no numbers are kept. */
+  readonly numbers: Collector | null;
+  stop(reason: StopReason): void;
+  /** Its lease is gone. */
+  lost(run: Run): void;
+  /** Reports what failed as an event. */
+  failed(during: string, error: unknown): void;
+}

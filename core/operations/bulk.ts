@@ -1,0 +1,156 @@
+/** Many dead letters at once: which ones, in which groups, and when to stop. */
+
+import type { QueueAdmin } from '../contract/admin.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import { wrongOption } from '../kernel/enqueue/prepare.ts';
+import { getDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
+import { adminOf, deadLettersOf } from './host.ts';
+import { paceOf } from './pace.ts';
+import { isNarrow, itemOf, itemsOf } from './select.ts';
+import type {
+  BulkOptions,
+  BulkProgress,
+  BulkResult,
+  DeadLetterItem,
+  DeadLetterSelection,
+  RetryOptions,
+} from './types.ts';
+import type { Watch } from './watch.ts';
+
+export type Refused = BulkResult['refused'][number];
+
+/** So many are told one by one. */
+const mostRefused = 1_000;
+
+export interface BulkWork {
+  /** Those that can be done, and why the others cannot. Changes nothing. */
+  check(
+    letters: readonly DeadLetterItem[],
+  ): Promise<{ readonly fit: readonly DeadLetterItem[]; readonly refused: readonly Refused[] }>;
+  /** Resolves with how many were found. */
+  act(letters: readonly DeadLetterItem[]): Promise<number>;
+  readonly watch?: Watch | null;
+  readonly perSecond?: RetryOptions['perSecond'];
+}
+
+/** @param tell hears how many are done, after each group */
+export async function inBulk(
+  client: Client,
+  selection: DeadLetterSelection,
+  options: BulkOptions,
+  { check, act, watch = null, perSecond }: BulkWork,
+  tell: (done: number) => void,
+): Promise<BulkResult> {
+  const { dryRun = false, limit = Infinity, signal, onProgress } = options;
+  const missing: string[] = [];
+  const refused: Refused[] = [];
+  const pace = paceOf(perSecond, { clock: client.app.clock, signal });
+  let done = 0;
+  let fitting = 0;
+  let left = 0;
+  /** A broker that lists copies takes all of an id at once. */
+  const taken = new Set<string>();
+  let total = dryRun ? null : await totalOf(adminOf(client), selection, limit);
+  const progress = (): BulkProgress => ({ done, total, ...(watch?.counts() ?? { ran: 0, failedAgain: 0 }) });
+  const report = () => onProgress?.(progress());
+  const result = (ended: BulkResult['ended']): BulkResult => {
+    if (dryRun) total = fitting;
+    return { ...progress(), missing, refused, left, ended };
+  };
+
+  for await (const page of pagesOf(client, selection, missing)) {
+    const inPasses = deadLettersOf(client).page ? null : page.length;
+    for (let at = 0; at < page.length; ) {
+      const room = limit - (dryRun ? fitting : done);
+      if (room <= 0) return result('limit');
+      // The newest, as far as there is room; of those the oldest first: they lie at the front of a queue.
+      const group = page.slice(at, at + room).reverse();
+      at += group.length;
+      for (let from = 0; from < group.length; ) {
+        const size = Math.min(pace.sizeOf(inPasses), watch?.size() ?? Infinity);
+        const piece = group.slice(from, from + size);
+        from += piece.length;
+        if (signal?.aborted) return result('stopped');
+        const checked = await check(piece);
+        refused.push(...checked.refused.slice(0, mostRefused - refused.length));
+        fitting += checked.fit.length;
+        if (dryRun || checked.fit.length === 0) continue;
+        await pace.next(checked.fit.length);
+        if (signal?.aborted) return result('stopped');
+        await watch?.mark(checked.fit.map(idOf));
+        const asked = new Set(checked.fit.map(idOf).filter((id) => !taken.has(id)));
+        const found = await act(checked.fit);
+        if (inPasses !== null) for (const id of asked) taken.add(id);
+        left += Math.max(0, asked.size - found);
+        done += found;
+        tell(done);
+        report();
+        if (await watch?.isFailing(report)) return result('failing');
+      }
+    }
+  }
+  return result(left > 0 ? 'partly' : 'all');
+}
+
+const idOf = ({ id }: DeadLetterItem): string => id;
+
+/** How many there are to do, as far as counts tell. */
+export async function totalOf(
+  admin: QueueAdmin,
+  selection: DeadLetterSelection,
+  limit = Infinity,
+): Promise<number | null> {
+  if ('ids' in selection) return Math.min(limit, new Set(selection.ids).size);
+  if (isNarrow(selection.filter)) return null;
+  const stats = await admin.stats(selection.filter.queue);
+  return Math.min(
+    limit,
+    stats.reduce((sum, { dead }) => sum + dead, 0),
+  );
+}
+
+const idsAtOnce = 500;
+
+async function* pagesOf(
+  client: Client,
+  selection: DeadLetterSelection,
+  missing: string[],
+): AsyncGenerator<readonly DeadLetterItem[]> {
+  const deadLetters = deadLettersOf(client);
+  if ('filter' in selection) {
+    yield* itemsOf({ app: client.app, deadLetters }, selection.filter);
+    return;
+  }
+  const ids = [...new Set(selection.ids)];
+  const size = deadLetters.get ? idsAtOnce : Math.max(1, ids.length);
+  for (let from = 0; from < ids.length; from += size) {
+    const some = ids.slice(from, from + size);
+    const found = await getDeadLetters(deadLetters, some);
+    missing.push(...some.filter((id) => !found.has(id)));
+    yield some.flatMap((id) => {
+      const letter = found.get(id);
+      return letter ? [itemOf(summaryOf(letter, null))] : [];
+    });
+  }
+}
+
+export function checkBulk(selection: DeadLetterSelection, options: RetryOptions): void {
+  const { limit, perSecond, stopAbovePercent, expiresInMs } = options;
+  const isOne = typeof selection === 'object' && selection !== null;
+  const hasIds = isOne && 'ids' in selection && Array.isArray(selection.ids);
+  const hasFilter = isOne && 'filter' in selection && typeof selection.filter === 'object';
+  if (hasIds === hasFilter) throw wrongOption('either the ids of dead letters or a filter');
+  if (hasIds && !selection.ids.every((id) => typeof id === 'string')) throw wrongOption('ids to be texts');
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1))
+    throw wrongOption(`limit to be an integer of 1 or more, got ${limit}`);
+  if (perSecond !== undefined && !(Number.isFinite(perSecond) && perSecond > 0))
+    throw wrongOption(`perSecond to be a number above 0, got ${perSecond}`);
+  if (stopAbovePercent !== undefined && !(stopAbovePercent >= 0 && stopAbovePercent <= 100))
+    throw wrongOption(`stopAbovePercent to be from 0 to 100, got ${stopAbovePercent}`);
+  checkExpiry(expiresInMs);
+}
+
+export function checkExpiry(expiresInMs: number | undefined): void {
+  if (expiresInMs !== undefined && !(Number.isSafeInteger(expiresInMs) && expiresInMs >= 1))
+    throw wrongOption(`expiresInMs to be an integer of 1 or more, got ${expiresInMs}`);
+}

@@ -1,0 +1,75 @@
+/** A dead letter with another payload, under its own id. */
+
+import { LongshoreError } from '../base/errors.ts';
+import { assertJson } from '../base/json.ts';
+import type { DeadLetter, Replacement } from '../contract/admin.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import type { Job } from '../kernel/app/job.ts';
+import { validate } from '../kernel/app/schema.ts';
+import { keyAfter, signedEnvelope } from '../kernel/enqueue/anew.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import { loadPayload, storePayloads, type Upload } from '../kernel/enqueue/offload.ts';
+import { nowOf } from '../kernel/enqueue/skew.ts';
+import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
+import { audited } from './audited.ts';
+import { checkExpiry } from './bulk.ts';
+import { deadLettersOf, noDeadLetter, type OperatorHost } from './host.ts';
+import { expiredText, isExpired, signedAnew } from './replacement.ts';
+import { retryDeadLetters } from './retry-dead-letters.ts';
+import type { EditOptions } from './types.ts';
+import { unmasked } from './unmasked.ts';
+
+export async function edit(host: OperatorHost, id: string, options: EditOptions): Promise<void> {
+  const { client } = host;
+  const { payloads } = client.stores;
+  const uploads: Upload[] = [];
+  const replacement = await signedEdit(client, id, options, payloads ? uploads : null);
+  if (options.dryRun) return;
+  await audited(host, 'dead.edit', id, async (tell) => {
+    if (payloads) for (const error of (await storePayloads(payloads, uploads)).values()) throw error;
+    const count = await retryDeadLetters(client, [id], new Map([[id, replacement]]));
+    tell(count);
+    if (count === 0) throw noDeadLetter(id);
+  });
+}
+
+/** Its envelope and its job. Throws why its payload cannot be edited here. */
+export function editableOf(
+  client: Client,
+  letter: DeadLetter,
+): { readonly envelope: Envelope; readonly job: Job } {
+  const envelope = signedEnvelope(client, letter);
+  const job = client.app.jobs.get(envelope.job);
+  if (job) return { envelope, job };
+  throw new LongshoreError(
+    'UNKNOWN_JOB',
+    `No job "${envelope.job}" is defined here, so its payload cannot be checked. Edit it with an app that has the job.`,
+  );
+}
+
+async function signedEdit(
+  client: Client,
+  id: string,
+  { payload, expiresInMs, diedAt }: EditOptions,
+  uploads: Upload[] | null,
+): Promise<Replacement> {
+  checkExpiry(expiresInMs);
+  const letter = await getDeadLetter(deadLettersOf(client), id);
+  if (!letter) throw noDeadLetter(id);
+  if (diedAt !== undefined && letter.diedAt !== diedAt)
+    throw new LongshoreError(
+      'CONFLICT',
+      `Somebody was faster: job ${id} was made ready meanwhile, and has died again. Look at the letter as it is now.`,
+    );
+  const { envelope, job } = editableOf(client, letter);
+  const now = await nowOf(client);
+  if (isExpired(envelope, now) && expiresInMs === undefined) throw new LongshoreError('OPTION', expiredText);
+  if (payload !== undefined) assertJson(payload, 'payload');
+  const old = envelope.claim ? await loadPayload(client.stores, { ...envelope }) : envelope.payload;
+  const mended = unmasked(payload, typeof old === 'symbol' ? undefined : old);
+  const valid = await validate(job.schema, mended, job.name);
+  const idempotencyKey = await keyAfter(job, envelope, old, valid);
+  const expiresAt = expiresInMs === undefined ? envelope.expiresAt : now + expiresInMs;
+  const edited = { ...envelope, payload: mended, claim: null, idempotencyKey, expiresAt };
+  return signedAnew(client, edited, uploads);
+}

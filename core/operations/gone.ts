@@ -1,0 +1,26 @@
+/** Jobs that somebody takes out of the queue: what is kept elsewhere of them hears of it here, because no attempt will tell. */
+
+import { slices } from '../base/slices.ts';
+import { reportingFailures } from '../base/store-failures.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import { forgetJobs } from '../kernel/enqueue/forget.ts';
+import { forEach } from '../kit/parallel.ts';
+import { adminOf } from './host.ts';
+
+type GoneClient = Pick<Client, 'app' | 'backend' | 'stores'>;
+
+const idsAtOnce = 1_000;
+
+export const clearQueue = (client: GoneClient, queue: string): Promise<number> =>
+  adminOf(client).clear(queue, (ids) => jobsAreGone(client, ids));
+
+/** In a store beside the queue their records end as cancelled; the others went with the jobs. */
+export async function jobsAreGone(client: GoneClient, ids: readonly string[]): Promise<void> {
+  const { records } = client.stores;
+  const cancel = (some: readonly string[]) => forEach(some, (id) => records.cancel(id));
+  for (const some of slices(ids, idsAtOnce)) {
+    if (records.writer)
+      await reportingFailures(client.app.events, 'recording removed jobs', some, () => cancel(some));
+    await forgetJobs(client, some);
+  }
+}

@@ -1,0 +1,38 @@
+import { reportingFailures } from '../base/store-failures.ts';
+import type { Replacement } from '../contract/admin.ts';
+import { childOf } from '../features/batches/ids.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import { getDeadLetters } from '../kit/records/dead-letter-pages.ts';
+import { deadLettersOf } from './host.ts';
+
+/** Makes letters ready again, also in a store beside the queue, which does not hear of it from there. Resolves with how many it were. */
+export async function retryDeadLetters(
+  client: Pick<Client, 'app' | 'backend' | 'stores'>,
+  ids: readonly string[],
+  replaced: ReadonlyMap<string, Replacement>,
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const deadLetters = deadLettersOf(client);
+  await reopenBatches(client, ids);
+  const count = await deadLetters.retry(ids, replaced.size > 0 ? replaced : undefined);
+  const { writer } = client.stores.records;
+  if (writer?.retried && count > 0) {
+    // Of some that went the same moment it is not known which: those that are no dead letters any more.
+    const left = count < ids.length ? await getDeadLetters(deadLetters, ids) : new Map();
+    const retried = ids.filter((id) => !left.has(id));
+    await reportingFailures(client.app.events, 'recording retries', retried, async () =>
+      writer.retried!(retried, replaced),
+    );
+  }
+  return count;
+}
+
+/** Before the letters are ready: a child that ends at once must find no mark of its former end. One that is not retried after all is marked again. */
+async function reopenBatches({ stores }: Pick<Client, 'stores'>, ids: readonly string[]): Promise<void> {
+  const children = ids.flatMap((id) => childOf(id) ?? []);
+  for (const [batch, some] of Map.groupBy(children, (child) => child.batch))
+    await stores.batches?.reopen(
+      batch,
+      some.map(({ number }) => number),
+    );
+}

@@ -1,0 +1,136 @@
+/** Which dead letters are meant: by pages without their texts, and each once. */
+
+import type { DeadLetter, DeadLetterSummary, DeadLetters } from '../contract/admin.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import type { App } from '../kernel/app/app.ts';
+import { verified } from '../kernel/enqueue/anew.ts';
+import { firstMax, pageOfDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import type { DeadLetterFilter, DeadLetterItem, DeadLetterItems } from './types.ts';
+
+const pageSize = 500;
+/** One page of a filter looks at so many at most. */
+const mostLooked = 5_000;
+
+export const itemOf = (letter: DeadLetterSummary): DeadLetterItem => ({
+  ...letter,
+  fingerprint: fingerprintOf(letter),
+});
+
+/** Those that match. Of the others no fingerprint is made. */
+export const matching = (letters: readonly DeadLetterSummary[], filter: DeadLetterFilter): DeadLetterItem[] =>
+  letters
+    .filter((letter) => matches(letter, filter))
+    .map(itemOf)
+    .filter(({ fingerprint }) => (filter.fingerprint ?? fingerprint) === fingerprint);
+
+const equal = ['queue', 'job', 'reason', 'tenantId'] as const;
+
+function matches(letter: DeadLetterSummary, filter: DeadLetterFilter): boolean {
+  const { diedFrom = -Infinity, diedBefore = Infinity, error } = filter;
+  return (
+    equal.every((name) => filter[name] === undefined || letter[name] === filter[name]) &&
+    letter.diedAt >= diedFrom &&
+    letter.diedAt < diedBefore &&
+    (error === undefined || letter.error.includes(error))
+  );
+}
+
+/** Whether more than the queue is asked for, which counts cannot tell. */
+export const isNarrow = ({ queue: _, ...filter }: DeadLetterFilter): boolean =>
+  Object.values(filter).some((one) => one !== undefined);
+
+export const queueOf = ({ queue }: DeadLetterFilter): { readonly queue?: string } =>
+  queue === undefined ? {} : { queue };
+
+export interface Selected {
+  readonly app: App;
+  readonly deadLetters: DeadLetters;
+}
+
+/** Newest first. */
+export async function pageOfItems(
+  selected: Selected,
+  filter: DeadLetterFilter,
+  { max = 100, after }: { readonly max?: number; readonly after?: string } = {},
+): Promise<DeadLetterItems> {
+  const { deadLetters } = selected;
+  if (!deadLetters.page) return pageOfListed(selected, filter, max, after);
+  const letters: DeadLetterItem[] = [];
+  let next = after ?? null;
+  for (let looked = 0; ; ) {
+    // Never more than there is room for: then no letter is between what is shown and where the next page begins.
+    const wanted = Math.min(pageSize, max - letters.length);
+    const at = next === null ? {} : { after: next };
+    const page = await deadLetters.page({ ...queueOf(filter), ...at, max: wanted });
+    letters.push(...matching(page.letters, filter));
+    looked += wanted;
+    next = page.next;
+    // Half a page will do: the last free lines of a page would be looked for one by one.
+    if (next === null || looked >= mostLooked || letters.length * 2 >= max) return { letters, next };
+  }
+}
+
+/** A broker that can only list shows all it has in one call, so what matches is found before it is cut into pages. */
+async function pageOfListed(
+  selected: Selected,
+  filter: DeadLetterFilter,
+  max: number,
+  after: string | undefined,
+): Promise<DeadLetterItems> {
+  const found = new Map<string, DeadLetterItem>();
+  const narrowed: Pick<DeadLetters, 'list'> = {
+    async list({ max: wanted = firstMax, ...query }) {
+      for (let listed = wanted; ; listed *= 2) {
+        const all = await selected.deadLetters.list({ ...query, max: listed });
+        for (const item of matching(summariesOf(selected.app, all), filter)) found.set(item.id, item);
+        const letters = all.filter(({ id }) => found.has(id));
+        if (all.length < listed || letters.length >= wanted) return letters.slice(0, wanted);
+      }
+    },
+  };
+  const query = { ...queueOf(filter), max, ...(after !== undefined && { after }) };
+  const { letters, next } = await pageOfDeadLetters(narrowed as DeadLetters, query);
+  return { letters: letters.map(({ id }) => found.get(id)!), next };
+}
+
+/** Every letter that matches once: one that is run again and dies again at once must not be found for ever. */
+export async function* itemsOf(
+  selected: Selected,
+  filter: DeadLetterFilter,
+): AsyncGenerator<DeadLetterItem[]> {
+  const { app, deadLetters } = selected;
+  const queue = queueOf(filter);
+  if (deadLetters.page) {
+    // What dies meanwhile is newer than where the next page begins.
+    for (let next: string | null = null, isFirst = true; isFirst || next !== null; isFirst = false) {
+      const at: { after?: string } = next === null ? {} : { after: next };
+      const page = await deadLetters.page({ ...queue, ...at, max: pageSize });
+      yield matching(page.letters, filter);
+      next = page.next;
+    }
+    return;
+  }
+  const seen = new Set<string>();
+  for (let max = firstMax; ; ) {
+    const listed = await deadLetters.list({ ...queue, max });
+    const fresh = listed.filter(({ id }) => !seen.has(id));
+    for (const { id } of fresh) seen.add(id);
+    if (fresh.length > 0) yield matching(summariesOf(app, fresh), filter);
+    else if (listed.length < max) return;
+    else max *= 2; // the newest are those that died again: look behind them
+  }
+}
+
+/** Only their texts say whose they are. */
+export const summariesOf = (app: App, letters: readonly DeadLetter[]): DeadLetterSummary[] =>
+  letters.map((letter) => summaryOf(letter, envelopeIn(app, letter.body)?.context?.tenantId ?? null));
+
+/** What a text says, if its signature verifies here. */
+export function envelopeIn(app: App, body: string): Envelope | null {
+  try {
+    return verified(app, body);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,107 @@
+/** Who asks. Nobody is let in who was not recognized. */
+
+import { randomBytes } from 'node:crypto';
+import { config, LongshoreError, shown } from '../../../base/errors.ts';
+import { isKept } from '../../../base/text.ts';
+import type { Client } from '../../../kernel/enqueue/client.ts';
+import { authorized } from '../../http/mounted.ts';
+import { Refusal } from '../../http/problem.ts';
+import type { DashboardAuthorize, DashboardOptions, DashboardUser } from '../options.ts';
+import { type DevelopmentSessions, developmentSessions, newLinkToken } from './links.ts';
+import { type Passes, passesOf, signerOf, signerOfKeyRing } from './signer.ts';
+
+/** A page that is open for longer asks for another one. */
+const tokenForMs = 12 * 3_600_000;
+
+export interface Visitor extends DashboardUser {
+  /** What the token of changes is bound to. */
+  readonly subject: string;
+}
+
+export interface Access {
+  /** `null` where `authorize` decides. */
+  readonly sessions: DevelopmentSessions | null;
+  /** Of changes. */
+  readonly tokens: Passes;
+  /** Throws 401 for who is not let in. */
+  identify(request: Request, url: URL): Promise<Visitor>;
+}
+
+/** Throws `CONFIG` unless exactly one way to decide who may look is given. */
+export function accessOf(client: Client, options: DashboardOptions): Access {
+  const { authorize, development } = options;
+  const given = [authorize !== undefined, development !== undefined];
+  if (given.filter(Boolean).length !== 1) {
+    throw config(
+      `Expected exactly one of authorize and development for the dashboard, got ${given.some(Boolean) ? 'both' : 'none'}. Without one everybody could see the jobs and discard them.`,
+    );
+  }
+  if (authorize !== undefined) return byAuthorize(client, authorize, options);
+  return inDevelopment(client, options);
+}
+
+function byAuthorize({ app }: Client, authorize: DashboardAuthorize, { faults }: DashboardOptions): Access {
+  if (typeof authorize !== 'function')
+    throw config(`Expected authorize of the dashboard to be a function, got ${shown(authorize)}.`);
+  if (faults)
+    throw config('Expected faults of the dashboard in development only, got them beside authorize.');
+  const tokens = passesOf(
+    signerOfKeyRing(() => app.keyRing()),
+    app.clock,
+    'dashboard token',
+    tokenForMs,
+  );
+  return {
+    sessions: null,
+    tokens,
+    async identify(request) {
+      const detail = 'Expected to find out who asks, but that failed. Try again later.';
+      const user = await authorized(authorize, request, detail);
+      if (user === null)
+        throw new Refusal(
+          401,
+          'UNAUTHORIZED',
+          'Expected a user who may see the dashboard, got another or none. Sign in to the application that it is a part of.',
+        );
+      checkUser(user, request);
+      return { ...user, subject: JSON.stringify([user.actor, user.role]) };
+    },
+  };
+}
+
+const roles: readonly unknown[] = ['operator', 'reader'];
+
+function checkUser(user: DashboardUser | undefined, request: Request): void {
+  const { actor, role, from = '-' } = user ?? ({} as Partial<DashboardUser>);
+  if (isKept(actor, 256) && roles.includes(role) && isKept(from, 200) && !request.bodyUsed) return;
+  throw new LongshoreError(
+    'CONFIG',
+    "authorize() of the dashboard must return null or { actor: text, role: 'operator' or 'reader', from?: text }, and leave the body unread.",
+  );
+}
+
+function inDevelopment({ app }: Client, options: DashboardOptions): Access {
+  const development = options.development === true ? {} : options.development!;
+  if (typeof development !== 'object' || development === null)
+    throw config(`Expected development of the dashboard to be true or an object, got ${shown(development)}.`);
+  const { actor = 'development' } = development;
+  if (!isKept(actor, 256))
+    throw config(
+      `Expected development.actor of the dashboard to be a text of 1 to 256 characters, got ${shown(actor)}.`,
+    );
+  const sessions = developmentSessions(app.clock, development, options.testing?.newToken ?? newLinkToken);
+  const secret = development.secret ? new TextEncoder().encode(development.secret) : randomBytes(32);
+  return {
+    sessions,
+    tokens: passesOf(signerOf(secret), app.clock, 'dashboard token', tokenForMs),
+    async identify(request, url) {
+      const session = sessions.sessionOf(request, url);
+      if (session !== null) return { actor, role: 'operator', from: url.host, subject: session };
+      throw new Refusal(
+        401,
+        'UNAUTHORIZED',
+        `Expected a session, got none or one that is over. Open the link that the dashboard printed when it started; if you just have, reload this page. ${sessions.anotherLink}`,
+      );
+    },
+  };
+}

@@ -1,0 +1,173 @@
+/** The dashboard as a function from a `Request` to a `Response`: whatever speaks fetch can serve it. */
+
+import { randomUUID } from 'node:crypto';
+import { config, LongshoreError, shown } from '../../base/errors.ts';
+import { within } from '../../base/within.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { readJson } from '../http/body.ts';
+import { checkBasePath, report } from '../http/mounted.ts';
+import { refuseOtherHosts, refuseOtherSites, requestIdOf } from '../http/origin.ts';
+import { problemOf, Refusal } from '../http/problem.ts';
+import { checkToken, refuseForeignChange, refuseReader } from './access/changes.ts';
+import { type Access, accessOf } from './access/identify.ts';
+import { refusalFor } from './answer/failure.ts';
+import { apiHeaders } from './answer/headers.ts';
+import { page, pageFile } from './answer/page.ts';
+import { wordsOf } from './answer/words.ts';
+import type { Endpoint } from './call.ts';
+import { liveStreams } from './live/events.ts';
+import { liveFeed } from './live/feed.ts';
+import { operators } from './operators.ts';
+import type { DashboardOptions } from './options.ts';
+import { routeFor } from './routes/table.ts';
+
+export interface DashboardHandler {
+  /** Never rejects. A failure is answered with a 5xx and emitted as an event of the app. */
+  (request: Request): Promise<Response>;
+  /** The token of a first link in development, which keeps it from being served to others; `null` otherwise. */
+  readonly developmentToken: string | null;
+  /** Another link, good once and for 15 minutes. Throws `CONFIG` outside development. @param url where it is served, without the base path */
+  link(url: string): string;
+  /** Ends what streams. The client stays open. */
+  close(): void;
+}
+
+const longestMs = 15_000;
+/** An edited payload of a megabyte, written as JSON. */
+const mostBodyBytes = 2 * 1_048_576;
+
+/** Throws `CONFIG` unless exactly one way to decide who may look is given. */
+export function createDashboard(client: Client, options: DashboardOptions): DashboardHandler {
+  const { app } = client;
+  const { basePath = '', faults = null, origin = null, streams: lasts = true } = options;
+  const newRequestId = options.testing?.newRequestId ?? randomUUID;
+  checkAddresses(basePath, origin);
+  const access = accessOf(client, options);
+  const live = liveFeed(client);
+  const streams = lasts ? liveStreams(live) : null;
+  const endpoint: Endpoint = {
+    client,
+    live,
+    faults,
+    streams,
+    tokenFor: ({ subject }) => access.tokens.issue(subject),
+    operatorFor: operators(client),
+  };
+
+  async function respond(request: Request, url: URL): Promise<Response> {
+    if (access.sessions) refuseOtherHosts(request, url);
+    if (!`${url.pathname}/`.startsWith(`${basePath}/`)) throw nothingAt(url);
+    const path = url.pathname.slice(basePath.length + 1);
+    // A host that ends every address with a slash leads those of the API to one too.
+    if (path.startsWith('api/')) return answer(request, url, path.slice('api/'.length).replace(/\/$/, ''));
+    if (!['GET', 'HEAD'].includes(request.method)) {
+      const detail = `Expected the method GET for a page, got ${shown(request.method)}.`;
+      throw new Refusal(405, 'REQUEST', detail, { headers: { allow: 'GET, HEAD' } });
+    }
+    const isPage = path === '';
+    const entered = isPage ? enter(access, request, url, basePath) : null;
+    if (entered) return entered;
+    await access.identify(request, url);
+    const file = await (isPage ? page(lastPiece(url)) : pageFile(path));
+    if (!file) throw nothingAt(url);
+    return file;
+  }
+
+  async function answer(request: Request, url: URL, path: string): Promise<Response> {
+    refuseOtherSites(request);
+    const visitor = await access.identify(request, url);
+    const { route, parameter } = routeFor(path, request.method === 'HEAD' ? 'GET' : request.method);
+    if (route.method === 'POST') {
+      refuseForeignChange(request, url, origin);
+      refuseReader(visitor);
+      checkToken(request, visitor, access.tokens);
+    }
+    const body = route.method === 'POST' ? await readJson(request, mostBodyBytes) : null;
+    const work = route.run(endpoint, { request, url, visitor, body, parameter });
+    const found = await (route.lasts ? work : within(app.clock, longestMs, work, late));
+    if (found instanceof Response) return found;
+    return new Response(JSON.stringify(found), {
+      headers: { ...apiHeaders, 'content-type': 'application/json' },
+    });
+  }
+
+  async function handle(request: Request): Promise<Response> {
+    const requestId = requestIdOf(request, newRequestId);
+    const url = new URL(request.url);
+    let response: Response;
+    try {
+      response = await respond(request, url);
+    } catch (error) {
+      const refusal = refusalFor(error);
+      if (refusal.status >= 500) report(app, refusal, request.method, requestId);
+      const isPage = !url.pathname.startsWith(`${basePath}/api/`);
+      response = isPage ? wordsOf(refusal) : problemFor(refusal, requestId);
+    }
+    response.headers.set('x-request-id', requestId);
+    if (request.method !== 'HEAD') return response;
+    void response.body?.cancel();
+    return new Response(null, response);
+  }
+
+  return Object.assign(handle, {
+    developmentToken: access.sessions?.newLink() ?? null,
+    link(at: string): string {
+      if (!access.sessions)
+        throw config('A dashboard with authorize has no links: its users sign in to your application.');
+      return `${at.replace(/\/$/, '')}${basePath}/?token=${access.sessions.newLink()}`;
+    },
+    close: () => streams?.close(),
+  });
+}
+
+function checkAddresses(basePath: string, origin: string | null): void {
+  checkBasePath(basePath, '/jobs');
+  if (origin !== null && URL.parse(origin)?.origin !== origin) {
+    throw config(
+      `Expected origin of the dashboard to be like "https://jobs.example.com", without a path, got ${shown(origin)}.`,
+    );
+  }
+}
+
+/** The beginning of an address relative to this one: nothing where this one ends with a slash, else its last piece. */
+const lastPiece = ({ pathname }: URL): string => pathname.slice(pathname.lastIndexOf('/') + 1);
+
+/** Development: takes the token of a link for a session, and leads to the page without it. `null` = nothing of that was asked. */
+function enter({ sessions }: Access, request: Request, url: URL, basePath: string): Response | null {
+  const token = url.searchParams.get('token');
+  if (!sessions || token === null) return null;
+  const headers: Record<string, string> = { ...apiHeaders, location: `./${lastPiece(url)}` };
+  if (sessions.sessionOf(request, url) === null) {
+    // What a browser loads before anybody has asked for it must not use the link up.
+    if (request.method === 'HEAD' || request.headers.get('sec-purpose')?.includes('prefetch'))
+      return new Response(null, { status: 204, headers: apiHeaders });
+    if (!sessions.use(token)) {
+      throw new Refusal(
+        410,
+        'UNAUTHORIZED',
+        `Expected a link that is new, got one that was used or has expired: each works once, for 15 minutes. ${sessions.anotherLink}`,
+      );
+    }
+    headers['set-cookie'] = sessions.begin(url, basePath || '/');
+  }
+  return new Response(null, { status: 303, headers });
+}
+
+const late = (): never => {
+  throw new LongshoreError(
+    'BACKEND',
+    `The backend gave no answer for ${longestMs / 1000} s. Look at its server, then try again.`,
+  );
+};
+
+const nothingAt = ({ pathname }: URL): Refusal =>
+  new Refusal(404, 'NOT_FOUND', `Expected a path of the dashboard, got ${shown(pathname)}.`);
+
+function problemFor(refusal: Refusal, requestId: string): Response {
+  const { status, headers, issues } = refusal;
+  const body = { ...problemOf(refusal), ...(issues && { issues }), requestId };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { ...apiHeaders, ...headers, 'content-type': 'application/problem+json' },
+  });
+}

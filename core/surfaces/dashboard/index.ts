@@ -1,0 +1,48 @@
+/** `longshore/dashboard`: the queues and jobs of an app for people, in a browser. `docs/dashboard.md` says how to mount it. */
+
+import type { QueueBackend } from '../../contract/queue.ts';
+import type { App } from '../../kernel/app/app.ts';
+import type { ConnectOptions } from '../../kernel/enqueue/client.ts';
+import type { Backends } from '../../routing/backends.ts';
+import type { RoutingOptions } from '../../routing/client.ts';
+import { connect } from '../../routing/connect.ts';
+import { createDashboard, type DashboardHandler } from './dashboard.ts';
+import type { DashboardOptions } from './options.ts';
+
+export type { FaultInfo, FaultResult } from './api.ts';
+export { createDashboard, type DashboardHandler } from './dashboard.ts';
+export type {
+  DashboardAuthorize,
+  DashboardDevelopment,
+  DashboardFaults,
+  DashboardOptions,
+  DashboardUser,
+} from './options.ts';
+
+/**
+ * A handler to mount in Express, Fastify, Hono, Next.js, on Lambda or Functions. With a client at hand take `createDashboard`.
+ * Throws `CONFIG` unless exactly one of `authorize` and `development` is given.
+ */
+export function dashboard(
+  app: App,
+  backend: QueueBackend,
+  options: DashboardOptions & ConnectOptions,
+): DashboardHandler;
+/** Of several backends it shows `default`, else the first one that is used; `createDashboard` shows any, with its client. */
+export function dashboard(
+  app: App,
+  backends: Backends,
+  options: DashboardOptions & RoutingOptions,
+): DashboardHandler;
+export function dashboard(
+  app: App,
+  backend: QueueBackend | Backends,
+  {
+    store,
+    failover,
+    ...options
+  }: DashboardOptions & (ConnectOptions | RoutingOptions) & Pick<RoutingOptions, 'failover'>,
+): DashboardHandler {
+  const beside = { ...(store && { store }), ...(failover && { failover }) };
+  return createDashboard(connect(app, backend, beside), options);
+}

@@ -1,0 +1,103 @@
+import { latestMs } from '../../../base/clock.ts';
+import type { DeadLetterSelection, EditOptions, Operator, RetryOptions } from '../../../operations/types.ts';
+import { ndjson } from '../answer/lines.ts';
+import type { DeadLetterView, Done } from '../api.ts';
+import type { Call, Endpoint, Run } from '../call.ts';
+import { anything, flag, integerMember, membersOf, numberMember } from './body.ts';
+import { filterIn, filterQuery, idsIn } from './dead-filter.ts';
+import { missing, noAdmin, unavailable } from './find.ts';
+import { sentPayload, wholeQuery } from './payload.ts';
+import { integer, pageQuery, queryOf, wrong } from './query.ts';
+
+const look =
+  (act: (operator: Operator, call: Call) => Promise<object>): Run =>
+  async (endpoint, call) => {
+    const { backend } = endpoint.client;
+    if (!backend.admin) return noAdmin(backend.name);
+    return act(await endpoint.operatorFor(call.visitor), call);
+  };
+
+export const listDeadLetters: Run = look(({ deadLetters }, { url }) => {
+  const {
+    max = 50,
+    after,
+    ...filter
+  } = queryOf(url, {
+    ...filterQuery,
+    ...pageQuery,
+  });
+  return deadLetters.page(filter, { max, ...(after !== undefined && { after }) });
+});
+
+export const groupDeadLetters: Run = look(({ deadLetters }, { url }) => {
+  const { max, ...filter } = queryOf(url, { ...filterQuery, max: integer(1, 100_000) });
+  return deadLetters.groups(filter, max);
+});
+
+export const showDeadLetter: Run = look(async ({ deadLetters }, { url, parameter }) => {
+  const asked = queryOf(url, wholeQuery);
+  const found = await deadLetters.show(parameter);
+  if (!found) throw missing('dead letter', parameter);
+  const payload = found.payload
+    ? sentPayload(found.payload, asked)
+    : unavailable('It could not be verified or loaded, so it is not shown.');
+  return { ...found, payload } satisfies DeadLetterView;
+});
+
+const expiresInMs = integerMember(1, latestMs);
+const diedAt = numberMember(0, latestMs);
+const bulkMembers = {
+  ids: idsIn,
+  filter: filterIn,
+  dryRun: flag,
+  limit: integerMember(1, 100_000_000),
+};
+
+export const retryDeadLetters: Run = async (endpoint, call) => {
+  const given = membersOf(call.body, 'the body', {
+    ...bulkMembers,
+    perSecond: numberMember(0.01, 100_000),
+    stopAbovePercent: numberMember(0, 100),
+    expiresInMs,
+  });
+  return bulk(endpoint, call, given, ({ deadLetters }, selection, options) =>
+    deadLetters.retry(selection, options),
+  );
+};
+
+export const discardDeadLetters: Run = async (endpoint, call) => {
+  const given = membersOf(call.body, 'the body', bulkMembers);
+  return bulk(endpoint, call, given, ({ deadLetters }, selection, options) =>
+    deadLetters.discard(selection, options),
+  );
+};
+
+type Given = RetryOptions & { readonly [Name in 'ids' | 'filter']?: unknown };
+
+async function bulk(
+  endpoint: Endpoint,
+  { request, visitor }: Call,
+  { ids, filter, ...options }: Given,
+  act: (operator: Operator, selection: DeadLetterSelection, options: RetryOptions) => Promise<object>,
+): Promise<Response> {
+  if ((ids === undefined) === (filter === undefined))
+    throw wrong(
+      `either ids or a filter, got ${ids === undefined ? 'neither' : 'both'}. An empty filter means all.`,
+    );
+  const selection = (ids === undefined ? { filter } : { ids }) as DeadLetterSelection;
+  const operator = await endpoint.operatorFor(visitor);
+  return ndjson(request, (signal, onProgress) =>
+    act(operator, selection, { ...options, signal, onProgress }),
+  );
+}
+
+export const editDeadLetter: Run = async (endpoint, { body, visitor, parameter }) => {
+  const given = membersOf(body, 'the body', { payload: anything, expiresInMs, diedAt, dryRun: flag });
+  if (!('payload' in given)) throw wrong('the whole new payload, got none.');
+  const { deadLetters } = await endpoint.operatorFor(visitor);
+  await deadLetters.edit(parameter, given as EditOptions);
+  const message = given.dryRun
+    ? 'It fits the job. Nothing was changed.'
+    : 'Signed anew: the job is ready again, with this payload.';
+  return { message } satisfies Done;
+};

@@ -1,0 +1,188 @@
+import { masked } from '../../../base/masked.ts';
+import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../../contract/store.ts';
+import { childOf } from '../../../features/batches/ids.ts';
+import { endOf } from '../../../features/batches/roles.ts';
+import { onlyAWorker, whyWaits } from '../../../features/limits/explain.ts';
+import { stoppedJobs } from '../../../features/limits/stopped.ts';
+import { sleepersOf, stepsOf } from '../../../features/steps/show.ts';
+import type { StoppedJob } from '../../../kernel/app/breaker.ts';
+import type { Client } from '../../../kernel/enqueue/client.ts';
+import { believed } from '../../../kit/records/believed.ts';
+import { statuses } from '../../../kit/records/partitions.ts';
+import { goneAfterMs, runnerOf } from '../../../kit/worker-state.ts';
+import { deadLettersOf } from '../../../operations/host.ts';
+import { Refusal } from '../../http/problem.ts';
+import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
+import type { Endpoint, Run } from '../call.ts';
+import { change } from './change.ts';
+import { missing, unavailable } from './find.ts';
+import { sentPayload, type Whole, wholeQuery } from './payload.ts';
+import { moment, oneOf, pageQuery, queryOf, text } from './query.ts';
+
+const filter = {
+  queue: text,
+  job: text,
+  status: oneOf(statuses),
+  tenantId: text,
+  idempotencyKey: text,
+  schedule: text,
+  idPrefix: text,
+  createdFrom: moment,
+  createdBefore: moment,
+  worker: text,
+  error: text,
+  ...pageQuery,
+};
+
+export const listJobs: Run = async ({ client }, { url }) => {
+  const asked = queryOf(url, filter);
+  if (client.stores.records.keepsNothing) return noRecords(client);
+  const { records: found, next } = await pageOf(client, { max: 50, ...asked });
+  const records = found.map((record) => believed(client.app, record));
+  const sleepers = await sleepersOf(client.stores, records, client.app.clock.now());
+  return {
+    jobs: records.map((record) => ({ ...itemOf(record), sleeps: sleepers.get(record.id) ?? null })),
+    next,
+  } satisfies JobList;
+};
+
+async function pageOf({ stores }: Client, asked: RecordFilter & { after?: string }): Promise<RecordPage> {
+  const { records } = stores;
+  if (records.page) return records.page(asked);
+  return { records: await records.list(asked), next: null };
+}
+
+function itemOf({ attempts, output: _, ...record }: JobRecord): Omit<JobItem, 'sleeps'> {
+  const last = attempts.at(-1);
+  return { ...record, runs: last?.attempt ?? 0, worker: last?.worker ?? null };
+}
+
+export const showJob: Run = async ({ client }, { url, parameter: id }) => {
+  const asked = queryOf(url, wholeQuery);
+  const { stores } = client;
+  if (stores.records.keepsNothing) return noRecords(client);
+  const record = believed(client.app, await stores.records.get(id));
+  if (!record) throw missing('job', id);
+  const [payload, runningOn, dead, waits, stopped, steps, batch] = await Promise.all([
+    payloadOf(client, id, asked),
+    workerOf(client, record),
+    isDead(client, record),
+    whyWaits(client, record),
+    whatStops(client, record),
+    stepsOf(stores, id, client.app.clock.now()),
+    batchOf(client, id),
+  ]);
+  return {
+    record: withoutSecrets(record),
+    payload,
+    runningOn,
+    dead,
+    waits,
+    stopped,
+    steps,
+    batch,
+    changeable: client.backend.waiting !== undefined,
+  } satisfies JobDetail;
+};
+
+/** Stores mask payloads and log lines; what handlers returned they keep as it was, also with each attempt. */
+function withoutSecrets(record: JobRecord): JobRecord {
+  const attempts = record.attempts.map((report) => ({
+    ...report,
+    output: report.output && JSON.stringify(masked(parsed(report.output))),
+  }));
+  return { ...record, attempts, output: masked(record.output) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return '[unreadable]';
+  }
+}
+
+async function payloadOf(
+  { stores, backend }: Client,
+  id: string,
+  asked: Whole,
+): Promise<StoredPayload | Unavailable> {
+  const { records } = stores;
+  if (!records.payload) return unavailable(`The records of backend "${backend.name}" keep no payloads.`);
+  const payload = await records.payload(id);
+  if (!payload)
+    return unavailable(
+      'The payload of this job is not kept. Define it with keepPayload: true to see those of the next ones.',
+    );
+  return sentPayload(payload, asked);
+}
+
+async function workerOf({ app, stores }: Client, { id, status }: JobRecord): Promise<string | null> {
+  if (status !== 'processing') return null;
+  const beats = await stores.workers.list(app.clock.now() - goneAfterMs);
+  return runnerOf(beats, id)?.beat.id ?? null;
+}
+
+/** Of one that waits: what a person can end. */
+async function whatStops(client: Client, { job, status }: JobRecord): Promise<StoppedJob[]> {
+  const waits = status === 'pending' || status === 'retrying';
+  return waits && client.app.jobs.has(job) ? stoppedJobs(client, job) : [];
+}
+
+async function batchOf(client: Client, id: string): Promise<JobDetail['batch']> {
+  if (!childOf(id) && !endOf(id)) return null;
+  return (await import('../../../features/batches/show.ts')).batchRoleOf(client, id);
+}
+
+/** Where letters are not found by their id, the record is believed. */
+async function isDead(client: Client, { id, status }: JobRecord): Promise<boolean> {
+  if (!['failed', 'expired'].includes(status) || !client.backend.admin) return false;
+  const deadLetters = deadLettersOf(client);
+  return deadLetters.get ? (await deadLetters.get(id)) !== null : true;
+}
+
+export const noRecords = ({ backend }: Client): Unavailable =>
+  unavailable(
+    `Backend "${backend.name}" keeps no records of jobs: give the dashboard and the workers a store, for example sqliteStore().`,
+  );
+
+const anyId = (_: Endpoint, id: string): string => id;
+
+export const cancelJob: Run = change(anyId, async ({ jobs }, id) => {
+  const { [id]: result = 'unknown' } = await jobs.cancel([id]);
+  switch (result) {
+    case 'cancelled':
+      return { message: 'Cancelled.' };
+    case 'cancelling':
+      return { message: 'Its worker is told to abort it, and may finish first.' };
+    case 'finished':
+      throw new Refusal(409, 'CONFLICT', 'The job has ended: there is nothing to cancel any more.');
+    default:
+      throw missing('job', id);
+  }
+});
+
+export const promoteJob: Run = change(anyId, async ({ jobs }, id, client) => {
+  if (!(await jobs.promote([id]))[id]) throw notWaiting();
+  const record = await client.stores.records.get(id);
+  const others = (record ? await whyWaits(client, record) : []).filter((why) => why !== onlyAWorker);
+  return {
+    message:
+      others.length > 0
+        ? `It no longer waits for its time. It may still wait: ${others.join('; ')}.`
+        : 'It runs as soon as a worker is free.',
+  };
+});
+
+export const removeJob: Run = change(anyId, async ({ jobs }, id) => {
+  if (!(await jobs.remove([id]))[id]) throw notWaiting();
+  return { message: 'Removed.' };
+});
+
+const notWaiting = () =>
+  new Refusal(409, 'CONFLICT', 'The job does not wait any more: it runs, has ended or was removed.');
+
+export const runJobAgain: Run = change(anyId, async ({ jobs }, given) => {
+  const id = await jobs.runAgain(given);
+  return { message: 'Enqueued again, as a new job.', id };
+});

@@ -1,0 +1,143 @@
+import { isName } from '../../../base/checks.ts';
+import { masked } from '../../../base/masked.ts';
+import { type ScheduleHistory, scheduleHistory } from '../../../features/schedules/history.ts';
+import { isPaused } from '../../../features/schedules/pause.ts';
+import type { Schedule } from '../../../kernel/app/schedule.ts';
+import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
+import type { Client } from '../../../kernel/enqueue/client.ts';
+import { keepsSchedules } from '../../../routing/belongs.ts';
+import type { ScheduleDetail, ScheduleView, StoredScheduleList, StoredScheduleView } from '../api.ts';
+import type { Endpoint, Run } from '../call.ts';
+import { change } from './change.ts';
+import { knownName, missing, unavailable } from './find.ts';
+import { pageQuery, queryOf, text } from './query.ts';
+
+export const listSchedules: Run = async ({ client }) =>
+  Promise.all(client.app.schedules.map(async (schedule) => (await lookAt(client, schedule)).view));
+
+export const listStored: Run = async ({ client }, { url }) => {
+  const { from = '', max = 100, after } = queryOf(url, { from: text, ...pageQuery });
+  if (!keepsSchedules(client))
+    return unavailable(
+      `Backend "${client.backend.name}" keeps no schedules that are made at run time: give the dashboard and the workers a store, for example sqliteStore().`,
+    );
+  // What stands behind a name are those that begin with it, and the others after them.
+  const first = after === undefined && isName(from) ? await client.schedules.get(from) : null;
+  const { schedules, next } = await client.schedules.list({ max, after: after ?? from });
+  const all = first ? [first, ...schedules] : schedules;
+  return { schedules: all.map(storedView), next } satisfies StoredScheduleList;
+};
+
+const splitTiming = (timing: string): { readonly when: string; readonly timezone: string | null } => {
+  const [, when = timing, timezone = null] = /^(.*) \(([^()]*)\)$/.exec(timing) ?? [];
+  return { when, timezone };
+};
+
+function storedView(info: StoredScheduleInfo): StoredScheduleView {
+  const { name, job, timing, overlap, missed, pausedAt, nextAt, context, failure } = info;
+  return {
+    ...{ name, job, ...splitTiming(timing), overlap, missed, nextAt },
+    paused: pausedAt !== null,
+    tenantId: context?.tenantId ?? null,
+    failure: failure && `${failure.code}: ${failure.message}`,
+  };
+}
+
+const mostNext = 10;
+const mostEntries = 50;
+
+export const showSchedule: Run = async ({ client }, { parameter }) => {
+  if (!isInCode(client, parameter)) {
+    const stored = await showStoredOne(client, parameter);
+    if (stored) return stored;
+  }
+  const schedule = scheduleIn(client, parameter);
+  const { view, history } = await lookAt(client, schedule);
+  const next: number[] = [];
+  for (let at = view.nextAt; at !== null && next.length < mostNext; at = await schedule.nextAfter(at))
+    next.push(at);
+  const noRecords = `Backend "${client.backend.name}" keeps no records of jobs, so nothing is known of earlier runs: give connect() a store.`;
+  return { ...view, stored: null, next, history: history ?? unavailable(noRecords) } satisfies ScheduleDetail;
+};
+
+async function showStoredOne(client: Client, name: string): Promise<ScheduleDetail | null> {
+  if (!isName(name)) return null;
+  const { showStored } = await import('../../../features/schedules/stored/show.ts');
+  const found = await showStored(client, name, { max: mostEntries, mostNext });
+  if (!found) return null;
+  const { info, history, next } = found;
+  const { tenantId, failure, ...view } = storedView(info);
+  const { createdAt, changedAt, payload } = info;
+  const noJob = info.failure?.message ?? `The app of this dashboard has no job "${info.job}".`;
+  return {
+    ...view,
+    last: history ? lastOf(history) : null,
+    stored: { tenantId, failure, createdAt, changedAt, payload: masked(payload) ?? null },
+    next,
+    history: history ?? unavailable(noJob),
+  };
+}
+
+function lastOf({ entries }: ScheduleHistory): ScheduleView['last'] {
+  const last = entries.find((entry) => entry.kind === 'run');
+  return last ? { id: last.id, dueAt: last.dueAt, status: last.status, slow: last.slow } : null;
+}
+
+async function lookAt(client: Client, schedule: Schedule) {
+  const { app, stores } = client;
+  const { name, job, timing, overlap, missed } = schedule;
+  const history = stores.records.keepsNothing
+    ? null
+    : await scheduleHistory(client, name, { max: mostEntries });
+  const paused = history ? history.pausedAt !== null : await isPaused(client, name);
+  const view: ScheduleView = {
+    ...{ name, job: job.name, ...splitTiming(timing), overlap, missed, paused },
+    nextAt: paused ? null : await schedule.nextAfter(app.clock.now()),
+    last: history && lastOf(history),
+  };
+  return { view, history };
+}
+
+function scheduleIn({ app }: Client, wanted: string): Schedule {
+  const names = app.schedules.map(({ name }) => name);
+  const name = knownName('schedule', wanted, names);
+  return app.schedules.find((one) => one.name === name)!;
+}
+
+const isInCode = ({ app }: Client, name: string): boolean => app.schedules.some((one) => one.name === name);
+
+/** In code or made at run time. */
+async function nameIn({ client }: Endpoint, given: string): Promise<string> {
+  if (!isInCode(client, given) && (await isStored(client, given))) return given;
+  return scheduleIn(client, given).name;
+}
+
+const isStored = async (client: Client, name: string): Promise<boolean> =>
+  keepsSchedules(client) && isName(name) && (await client.schedules.get(name)) !== null;
+
+export const runSchedule: Run = change(nameIn, async ({ schedules }, name) => {
+  const id = await schedules.run(name);
+  return { message: `The job of ${name} is enqueued, beside its own moments.`, id };
+});
+
+export const pauseSchedule: Run = change(nameIn, async ({ schedules }, name) => {
+  await schedules.pause(name);
+  return { message: `${name} is paused: moments that fall due meanwhile are left out.` };
+});
+
+export const resumeSchedule: Run = change(nameIn, async ({ schedules }, name) => {
+  await schedules.resume(name);
+  return { message: `${name} goes on.` };
+});
+
+/** One in code is removed there. */
+export const removeSchedule: Run = change(
+  async ({ client }, given) => {
+    if (await isStored(client, given)) return given;
+    throw missing('schedule made at run time', given);
+  },
+  async ({ schedules }, name) => {
+    if (!(await schedules.remove(name))) throw missing('schedule made at run time', name);
+    return { message: `${name} is removed. Jobs that it has enqueued stay.` };
+  },
+);

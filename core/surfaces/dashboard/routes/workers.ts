@@ -1,0 +1,30 @@
+import { forgetWorkerMs, workerStateOf } from '../../../kit/worker-state.ts';
+import type { WorkerView } from '../api.ts';
+import type { Endpoint, Run } from '../call.ts';
+import { change } from './change.ts';
+import { knownName } from './find.ts';
+
+export const listWorkers: Run = async (endpoint) => {
+  const beats = await beatsOf(endpoint);
+  const now = endpoint.client.app.clock.now();
+  return beats.map((beat): WorkerView => {
+    const { jobs = [], seenAt, draining = false } = beat;
+    return { ...beat, jobs, state: workerStateOf(seenAt, now), draining };
+  });
+};
+
+const beatsOf = ({ client: { app, stores } }: Endpoint) =>
+  stores.workers.list(app.clock.now() - forgetWorkerMs);
+
+async function workerIn(endpoint: Endpoint, given: string): Promise<string> {
+  const ids = (await beatsOf(endpoint)).map(({ id }) => id);
+  return knownName('worker', given, ids);
+}
+
+export const drainWorker: Run = change(workerIn, async ({ workers }, id) => {
+  await workers.drain(id);
+  return {
+    message:
+      'It hears of it with its next heartbeat: then it takes no more jobs, and stops when its own have ended.',
+  };
+});

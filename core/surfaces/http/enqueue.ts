@@ -1,0 +1,189 @@
+/** `POST /jobs/:name` and `POST /jobs`: from a body to stored messages. */
+
+import { createHash } from 'node:crypto';
+import { LongshoreError, shown } from '../../base/errors.ts';
+import { backendError } from '../../base/failure.ts';
+import { assertJson } from '../../base/json.ts';
+import type { MaybeUnique } from '../../features/unique/asked.ts';
+import type { Job } from '../../kernel/app/job.ts';
+import type { EnqueueCall } from '../../kernel/app/middleware.ts';
+import type { EnqueuedJob, EnqueueOptions } from '../../kernel/app/options.ts';
+import { enqueued, enqueueEach, type PrepareAt } from '../../kernel/enqueue/enqueue.ts';
+import type { Upload } from '../../kernel/enqueue/offload.ts';
+import { prepare } from '../../kernel/enqueue/prepare.ts';
+import { readJson } from './body.ts';
+import type { Answer, Call, Endpoint } from './call.ts';
+import { type OptionRules, optionsOfItem, optionsOfQuery } from './options.ts';
+import { problemOf, Refusal, refusalOf } from './problem.ts';
+
+export async function enqueueOne(endpoint: Endpoint, call: Call, name: string): Promise<Answer> {
+  const rules = rulesOf(endpoint, call, name);
+  const options = optionsOfQuery(call.url, call.request, rules);
+  const payload = await readJson(call.request, endpoint.maxBodyBytes);
+  const kind = { job: name, queue: options.queue ?? rules.job.queue, count: 1 };
+  const [result] = await sendEach(endpoint, call, kind, (_, uploads) =>
+    messageOf(endpoint, call, rules.job, payload, options, uploads),
+  );
+  if (result instanceof Refusal) throw result;
+  const accepted = acceptedOf(endpoint, result!);
+  return { status: 202, body: accepted, headers: { location: accepted.statusUrl } };
+}
+
+export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answer> {
+  if (call.url.search !== '' || call.request.headers.has('idempotency-key')) {
+    const detail =
+      'Expected no query and no Idempotency-Key for many jobs at once, got one. Put them into the "options" of each item.';
+    throw new Refusal(400, 'OPTION', detail);
+  }
+  const items = await readJson(call.request, endpoint.maxBodyBytes);
+  if (!Array.isArray(items) || items.length === 0) {
+    const got = Array.isArray(items) ? 'an empty one' : shown(items);
+    throw unfit(`a list of at least one { "job", "payload", "options" }, got ${got}`);
+  }
+  if (items.length > endpoint.maxBatch) {
+    const detail = `Expected at most ${endpoint.maxBatch} jobs at once, got ${items.length}. Send them in several requests.`;
+    throw new Refusal(413, 'LIMIT', detail);
+  }
+  endpoint.takeTokens(call.caller, items.length - 1); // the request itself has paid for the first
+
+  const kind = { job: null, queue: null, count: items.length };
+  const results = await sendEach(endpoint, call, kind, (i, uploads) =>
+    itemOf(endpoint, call, items[i], uploads),
+  );
+  return answerOf(endpoint, results);
+}
+
+/** 202 when all were accepted, 207 when some were. None accepted is an error status, so that a caller who reads only the status sees it. */
+function answerOf(endpoint: Endpoint, results: readonly (EnqueuedJob | Refusal)[]): Answer {
+  const refused = results.filter((one) => one instanceof Refusal);
+  const shownResults = results.map((one) =>
+    one instanceof Refusal ? problemOf(one) : { status: 202, ...acceptedOf(endpoint, one) },
+  );
+  if (refused.length < results.length) {
+    for (const refusal of refused) if (refusal.status >= 500) endpoint.report(refusal);
+    return { status: refused.length === 0 ? 202 : 207, body: { results: shownResults } };
+  }
+  const { status, code, headers, cause } = refused[0]!;
+  const same = refused.every((one) => one.status === status && one.code === code);
+  const detail = `Expected at least one job that can be accepted, got ${results.length} that cannot. Each has its reason in "results".`;
+  throw new Refusal(same ? status : 422, same ? code : 'REQUEST', detail, {
+    ...(same && { headers, cause }),
+    extra: { results: shownResults },
+  });
+}
+
+async function itemOf(
+  endpoint: Endpoint,
+  call: Call,
+  item: unknown,
+  uploads: Upload[] | null,
+): Promise<MaybeUnique> {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+    throw unfit(`an item { "job", "payload", "options" }, got ${shown(item)}`);
+  }
+  const { job, payload = null, options, ...others } = item as Record<string, unknown>;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    throw unfit(`only "job", "payload" and "options" in an item, got ${shown(unknown)}`);
+  }
+  if (typeof job !== 'string') throw unfit(`"job" of an item to be the name of a job, got ${shown(job)}`);
+  const rules = rulesOf(endpoint, call, job);
+  return messageOf(endpoint, call, rules.job, payload, optionsOfItem(options, rules), uploads);
+}
+
+/** A caller that is bound to some jobs learns nothing about others, not even whether they exist. */
+export function rulesOf({ client }: Endpoint, { caller }: Call, name: string): OptionRules {
+  const { app, backend } = client;
+  if (caller.jobs && !caller.jobs.has(name)) {
+    const detail = `Expected a job that this credential may enqueue, got ${shown(name)}. Ask for a credential with this job.`;
+    throw new Refusal(403, 'FORBIDDEN', detail);
+  }
+  const job = app.jobs.get(name);
+  if (!job) {
+    const detail = `Expected the name of a job, got ${shown(name)}. GET /openapi.json lists them.`;
+    throw new Refusal(404, 'UNKNOWN_JOB', detail);
+  }
+  return { app, limits: backend.limits, job, isBound: caller.jobs !== null };
+}
+
+/** Comes before the schema: a recursive one would overflow the stack on extreme nesting. */
+export function assertFlat(payload: unknown): void {
+  try {
+    assertJson(payload, 'payload');
+  } catch (error) {
+    if (!(error instanceof LongshoreError) || error.code !== 'LIMIT') throw error;
+    throw new Refusal(422, 'LIMIT', `${error.message} Send flatter data.`, { cause: error });
+  }
+}
+
+async function messageOf(
+  endpoint: Endpoint,
+  call: Call,
+  job: Job,
+  payload: unknown,
+  options: EnqueueOptions,
+  uploads: Upload[] | null,
+): Promise<MaybeUnique> {
+  assertFlat(payload);
+  const message = await prepare(endpoint.client, job, payload, options, uploads);
+  // Last, because a request that is refused has not used its key.
+  if (options.idempotencyKey !== undefined) {
+    await refuseOtherPayload(endpoint, call, job, options.idempotencyKey, payload);
+  }
+  return message;
+}
+
+/** A key means "the same request again". With another payload it is a mistake of the caller, who would be shown another's output. */
+async function refuseOtherPayload(
+  { client }: Endpoint,
+  { caller }: Call,
+  job: Job,
+  idempotencyKey: string,
+  payload: unknown,
+): Promise<void> {
+  const { app, stores } = client;
+  const key = `request:${JSON.stringify([caller.tenantId, job.name, idempotencyKey])}`;
+  const digest = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
+  // The payload is the owner: the same one may claim the key again and again, another one finds it held.
+  const until = app.clock.now() + job.idempotencyKeepMs;
+  const claim = await stores.keys.claim(key, digest, until).catch((cause) => {
+    throw backendError('looking at the idempotency key', cause);
+  });
+  if (claim.state === 'claimed') return;
+  throw unfit(
+    'the payload that came first with this idempotency key, got another. Repeat that one, or use a new key',
+  );
+}
+
+/** As the client sends: large payloads beside the queue, many jobs in slices. One job or refusal each. */
+async function sendEach(
+  { client }: Endpoint,
+  { context }: Call,
+  kind: Omit<EnqueueCall, 'backend'>,
+  prepareAt: PrepareAt,
+): Promise<(EnqueuedJob | Refusal)[]> {
+  const queues: string[] = [];
+  const results = await enqueueEach(client, kind, context, async (i, uploads) => {
+    try {
+      const message = await prepareAt(i, uploads);
+      queues[i] = message.queue;
+      return message;
+    } catch (error) {
+      throw refusalOf(error); // also where a schema threw something else: that is the answer for this job alone
+    }
+  }).catch((cause) => {
+    throw backendError('enqueueing', cause);
+  });
+  return Array.from(results, (result, i) => {
+    if (result?.ok) return enqueued(result, queues[i]!);
+    return refusalOf(result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.'));
+  });
+}
+
+function acceptedOf({ basePath }: Endpoint, job: EnqueuedJob) {
+  return { ...job, statusUrl: `${basePath}/jobs/${job.id}` };
+}
+
+function unfit(expected: string): Refusal {
+  return new Refusal(422, 'REQUEST', `Expected ${expected}. GET /openapi.json describes the body.`);
+}

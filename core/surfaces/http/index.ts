@@ -1,0 +1,186 @@
+/**
+ * Jobs over HTTP, as a function from a `Request` to a `Response`: whatever speaks fetch can serve it.
+ * `docs/http.md` describes routes, credentials and answers.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { checkInteger } from '../../base/checks.ts';
+import { config, shown } from '../../base/errors.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import {
+  type ApiKey,
+  type Authenticate,
+  type Authorization,
+  type Authorize,
+  byAuthorize,
+  byKeys,
+  type Caller,
+  newDevelopmentToken,
+} from './auth.ts';
+import type { Answer, Endpoint, MetricsText } from './call.ts';
+import { securityHeaders } from './headers.ts';
+import { checkBasePath, report } from './mounted.ts';
+import { refuseOtherHosts, refuseOtherSites, requestIdOf, traceparentOf } from './origin.ts';
+import { problemOf, Refusal, refusalOf } from './problem.ts';
+import { burstOf, type RateLimit, tokenBuckets } from './rate.ts';
+import { decoded, match } from './routes.ts';
+
+export type { ApiKey, Authorization, Authorize, RateLimit };
+
+/** What the API gateways of the clouds let through. */
+const withPayloadsBytes = 10 * 1_048_576;
+
+/** Give exactly one of `apiKeys`, `authorize` and `development`: it decides who may call. */
+export interface HttpOptions {
+  readonly apiKeys?: readonly ApiKey[];
+  readonly authorize?: Authorize;
+  /** Makes a token for this process and answers only under the names of this machine. */
+  readonly development?: boolean;
+  /** Of one request. @default what app and backend take as one envelope (1_048_576); 10_485_760 with a payload store */
+  readonly maxBodyBytes?: number;
+  /** Jobs in one request; never more than the rate limit's burst. @default 1_000 */
+  readonly maxBatch?: number;
+  /** Per credential and process; a job of a batch counts as a request. @default { perSecond: 100, burst: 1_000 } */
+  readonly rateLimit?: RateLimit | false;
+  /** The longest `timeoutMs` of `GET /jobs/:id/result`: less than what is in front of it lets a request take. @default 20_000 */
+  readonly resultTimeoutMs?: number;
+  /** Where the routes are mounted, for example `/api`. @default '' */
+  readonly basePath?: string;
+  /** Whether a record shows the stack traces of its attempts. @default false */
+  readonly stacks?: boolean;
+  /** Answers `GET /metrics`, for callers that are bound to no tenant and no jobs. @default no such path */
+  readonly metrics?: MetricsText;
+  /** For tests: ids of requests (random UUIDs) and the token in development (192 random bits). */
+  readonly testing?: { readonly newRequestId?: () => string; readonly newToken?: () => string };
+}
+
+export interface HttpHandler {
+  /** Never rejects. A failure is answered with a 5xx and emitted as an event of the app. */
+  (request: Request): Promise<Response>;
+  /** The credential of a handler in development, to be printed where it was started; `null` otherwise. */
+  readonly developmentToken: string | null;
+}
+
+/** Throws `CONFIG` unless exactly one way to decide who may call is given. */
+export function createHttpHandler(client: Client, options: HttpOptions): HttpHandler {
+  const { app, backend } = client;
+  const oneEnvelope = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes);
+  const mostBytes = client.stores.payloads ? Math.max(oneEnvelope, withPayloadsBytes) : oneEnvelope;
+  const { maxBodyBytes = mostBytes, maxBatch = 1_000 } = options;
+  const {
+    basePath = '',
+    stacks = false,
+    resultTimeoutMs = 20_000,
+    metrics = null,
+    testing: { newRequestId = randomUUID } = {},
+  } = options;
+  checkInteger('maxBodyBytes of the HTTP handler', maxBodyBytes, 1);
+  checkInteger('maxBatch of the HTTP handler', maxBatch, 1);
+  checkInteger('resultTimeoutMs of the HTTP handler', resultTimeoutMs, 0);
+  checkBasePath(basePath, '/api');
+  const { authenticate, developmentToken } = credentialsOf(client, options);
+  const { rateLimit = { perSecond: 100, burst: 1_000 } } = options;
+  const take = tokenBuckets(rateLimit, app.clock);
+  const mostJobs = rateLimit === false ? maxBatch : Math.min(maxBatch, burstOf(rateLimit));
+
+  function takeTokens({ tenantId, actorId }: Caller, cost: number): void {
+    const waitMs = take(JSON.stringify([tenantId, actorId]), cost);
+    if (waitMs === 0) return;
+    const seconds = Math.ceil(waitMs / 1000);
+    const detail = `Expected fewer requests from this credential, got more than its rate allows. Wait ${seconds} s, then repeat.`;
+    throw new Refusal(429, 'RATE_LIMIT', detail, { headers: { 'retry-after': String(seconds) } });
+  }
+
+  async function respond(request: Request, url: URL, requestId: string): Promise<Answer> {
+    const path = url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : '';
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    // Probes have no credential and name hosts by their address; the answer says nothing.
+    if (path === '/healthz' && method === 'GET') return { status: 200, body: { status: 'ok' } };
+    if (developmentToken !== null) refuseOtherHosts(request, url);
+    refuseOtherSites(request);
+    const found = path === '/healthz' ? health : match(path, method, metrics !== null);
+    // No headers for other origins, so a browser's preflight ends here.
+    if (method === 'OPTIONS' && found) return { status: 204, body: null, headers: { allow: found.allow } };
+    const caller = await authenticate(request);
+    takeTokens(caller, 1);
+    if (!found) {
+      const detail = `Expected a path of this API, got ${shown(url.pathname)}. GET ${basePath}/openapi.json lists them.`;
+      throw new Refusal(404, 'NOT_FOUND', detail);
+    }
+    if (!found.run) {
+      const { allow } = found;
+      const detail = `Expected one of the methods ${allow} for this path, got ${shown(request.method)}. Use one of them.`;
+      throw new Refusal(405, 'REQUEST', detail, { headers: { allow } });
+    }
+    const traceparent = traceparentOf(request);
+    const context = {
+      ...(caller.tenantId !== null && { tenantId: caller.tenantId }),
+      ...(caller.actorId !== null && { actorId: caller.actorId }),
+      requestId,
+      ...(traceparent !== null && { traceparent }),
+    };
+    const endpoint: Endpoint = {
+      client,
+      basePath,
+      maxBodyBytes,
+      maxBatch: mostJobs,
+      resultTimeoutMs,
+      stacks,
+      metrics,
+      takeTokens,
+      report: (refusal) => report(app, refusal, request.method, requestId),
+    };
+    return found.run(endpoint, { request, url, caller, context }, decoded(found.parameter));
+  }
+
+  async function handle(request: Request): Promise<Response> {
+    const requestId = requestIdOf(request, newRequestId);
+    const bare = request.method === 'HEAD';
+    try {
+      const answer = await respond(request, new URL(request.url), requestId);
+      return responseOf(answer, 'application/json', requestId, bare);
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal.status >= 500) report(app, refusal, request.method, requestId);
+      const { status, headers } = refusal;
+      const answer = { status, headers, body: { ...problemOf(refusal), requestId } };
+      return responseOf(answer, 'application/problem+json', requestId, bare);
+    }
+  }
+
+  return Object.assign(handle, { developmentToken });
+}
+
+const health = { allow: 'GET, HEAD, OPTIONS', run: undefined, parameter: '' };
+
+function credentialsOf(
+  { app }: Client,
+  { apiKeys, authorize, development, testing: { newToken = newDevelopmentToken } = {} }: HttpOptions,
+): { authenticate: Authenticate; developmentToken: string | null } {
+  const given = [apiKeys !== undefined, authorize !== undefined, development === true];
+  if (given.filter(Boolean).length !== 1) {
+    throw config(
+      `Expected exactly one of apiKeys, authorize and development: true for the HTTP handler, got ${given.some(Boolean) ? 'several' : 'none'}. Without one everybody could enqueue jobs.`,
+    );
+  }
+  if (apiKeys !== undefined) return { authenticate: byKeys(apiKeys, app), developmentToken: null };
+  if (authorize !== undefined) return { authenticate: byAuthorize(authorize), developmentToken: null };
+  const developmentToken = newToken();
+  return {
+    authenticate: byKeys([{ id: 'development', key: developmentToken, schedules: true, events: true }], app),
+    developmentToken,
+  };
+}
+
+function responseOf(answer: Answer, type: string, requestId: string, bare: boolean): Response {
+  const headers: Record<string, string> = {
+    ...securityHeaders,
+    ...answer.headers,
+    'x-request-id': requestId,
+  };
+  if (answer.status === 204) return new Response(null, { status: 204, headers });
+  const { body, contentType } = answer;
+  headers['content-type'] = contentType ?? type;
+  const text = contentType === undefined ? JSON.stringify(body) : String(body);
+  return new Response(bare ? null : text, { status: answer.status, headers });
+}

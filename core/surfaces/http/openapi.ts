@@ -1,0 +1,236 @@
+/** The HTTP API as an OpenAPI 3.1 document, made from the schemas of the jobs. */
+
+import type { Job } from '../../kernel/app/job.ts';
+import type { StandardSchema } from '../../kernel/app/schema.ts';
+import { exampleFor } from './example.ts';
+import { batchPaths, batchSchemas } from './openapi-batches.ts';
+import { chainPaths, chainSchemas } from './openapi-chains.ts';
+import { eventPaths } from './openapi-events.ts';
+import {
+  content,
+  count,
+  type Json,
+  moment,
+  object,
+  prioritySchema,
+  problemResponses,
+  ref,
+  refusals,
+  text,
+} from './openapi-parts.ts';
+import { recordPaths, recordSchemas } from './openapi-records.ts';
+import { schedulePaths, scheduleSchemas } from './openapi-schedules.ts';
+
+/** Standard JSON Schema (standardschema.dev): what a schema library may offer beside `validate`. */
+interface WithJsonSchema {
+  readonly jsonSchema?: { input(options: { target: string }): Json };
+}
+
+const schemaName = (job: Job): string => `payload.${job.name}`;
+
+/** What a credential may use beside jobs. */
+interface Beside {
+  readonly batches: boolean;
+  readonly schedules: boolean;
+  /** `null` = all. */
+  readonly events: readonly string[] | null;
+  readonly metrics: boolean;
+}
+
+export function openApiOf(jobs: readonly Job[], basePath: string, has: Beside): Json {
+  const payloads = jobs.map((job) => {
+    const schema = payloadSchema(job);
+    return { job, schema, example: exampleFor(job, schema) };
+  });
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Longshore jobs',
+      version: '1',
+      description: 'Enqueue, watch, change and cancel background jobs.',
+    },
+    ...(basePath !== '' && { servers: [{ url: basePath }] }),
+    security: [{ bearer: [] }],
+    paths: {
+      '/jobs': { post: manyOperation(payloads) },
+      ...Object.fromEntries(
+        payloads.map((payload) => [`/jobs/${payload.job.name}`, { post: oneOperation(payload) }]),
+      ),
+      ...recordPaths,
+      ...chainPaths,
+      ...(has.batches && batchPaths),
+      ...(has.schedules && schedulePaths),
+      ...(has.events?.length !== 0 && eventPaths(has.events)),
+      ...(has.metrics && { '/metrics': metricsPath }),
+      ...servicePaths,
+    },
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      responses: Object.fromEntries(
+        Object.entries(problemResponses).map(([status, description]) => [
+          `Problem${status}`,
+          { description, content: { 'application/problem+json': { schema: ref('Problem') } } },
+        ]),
+      ),
+      schemas: {
+        ...fixedSchemas,
+        ...chainSchemas,
+        ...(has.batches && batchSchemas),
+        ...(has.schedules && scheduleSchemas),
+        ...Object.fromEntries(payloads.map(({ job, schema }) => [schemaName(job), schema])),
+      },
+    },
+  };
+}
+
+const servicePaths: Json = {
+  '/openapi.json': {
+    get: {
+      operationId: 'describe',
+      summary: 'This document',
+      responses: {
+        200: { description: 'What this credential may use', content: content({ type: 'object' }) },
+        ...refusals(401, 429),
+      },
+    },
+  },
+  '/healthz': {
+    get: {
+      operationId: 'health',
+      summary: 'Whether this process answers',
+      security: [],
+      responses: { 200: { description: 'It does', content: content({ type: 'object' }) } },
+    },
+  },
+};
+
+const metricsPath: Json = {
+  get: {
+    operationId: 'getMetrics',
+    summary: 'Numbers for Prometheus',
+    responses: {
+      200: { description: 'In its text format', content: { 'text/plain': { schema: text } } },
+      ...refusals(401, 403, 429, 503),
+    },
+  },
+};
+
+/** What the library says about the job's input; anything at all when it says nothing. */
+function payloadSchema(job: Job): Json {
+  const { jsonSchema } = job.schema['~standard'] as StandardSchema['~standard'] & WithJsonSchema;
+  let schema: Json | null = null;
+  try {
+    schema = jsonSchema?.input({ target: 'draft-2020-12' }) ?? null;
+  } catch {
+    // A date or a transform has no JSON Schema.
+  }
+  if (schema === null) {
+    return {
+      description: `Job "${job.name}" checks its payload, but its schema cannot be shown as JSON Schema.`,
+    };
+  }
+  const { $schema: _, ...rest } = schema;
+  return moved(rest, `#/components/schemas/${schemaName(job)}`) as Json;
+}
+
+/** A schema that refers to itself says `#`, which in the document would be the document. */
+function moved(value: unknown, to: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => moved(item, to));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) =>
+      key === '$ref' && typeof member === 'string' && /^#(\/|$)/.test(member)
+        ? [key, `${to}${member.slice(1)}`]
+        : [key, moved(member, to)],
+    ),
+  );
+}
+
+interface Payload {
+  readonly job: Job;
+  readonly example: { readonly value: unknown } | null;
+}
+
+function oneOperation({ job, example }: Payload): Json {
+  return {
+    operationId: `enqueue.${job.name}`,
+    summary: `Enqueue ${job.name}`,
+    parameters: [
+      ...Object.entries(optionSchemas).map(([name, schema]) => ({ name, in: 'query', schema })),
+      { name: 'Idempotency-Key', in: 'header', schema: keySchema },
+    ],
+    requestBody: { required: true, content: content(ref(schemaName(job)), example ?? undefined) },
+    responses: {
+      202: {
+        description: 'Stored; a worker runs it',
+        headers: { Location: { description: 'The record', schema: { type: 'string' } } },
+        content: content(ref('Accepted')),
+      },
+      ...refusals(400, 401, 403, 404, 413, 415, 422, 429, 503),
+    },
+  };
+}
+
+function manyOperation(payloads: readonly Payload[]): Json {
+  const first = payloads.find(({ example }) => example !== null);
+  const example = first && { value: [{ job: first.job.name, payload: first.example!.value }] };
+  const item = ({ job }: Payload): Json => ({
+    type: 'object',
+    required: ['job'],
+    additionalProperties: false,
+    properties: { job: { const: job.name }, payload: ref(schemaName(job)), options: ref('Options') },
+  });
+  return {
+    operationId: 'enqueueMany',
+    summary: 'Enqueue several jobs, each with its own result',
+    requestBody: {
+      required: true,
+      content: content(
+        { type: 'array', minItems: 1, items: payloads.length > 0 ? { oneOf: payloads.map(item) } : false },
+        example,
+      ),
+    },
+    responses: {
+      202: { description: 'All were stored', content: content(ref('Results')) },
+      207: { description: 'Some were stored, some refused', content: content(ref('Results')) },
+      ...refusals(400, 401, 403, 404, 413, 415, 422, 429, 503),
+    },
+  };
+}
+
+const keySchema = { type: 'string', pattern: '^(?!schedule:)[\\x21-\\x7e]{1,256}$' };
+
+const optionSchemas = {
+  delayMs: count,
+  runAt: moment,
+  priority: prioritySchema,
+  queue: text,
+  maxRetries: { type: 'integer', minimum: 0, maximum: 100 },
+};
+
+const fixedSchemas = {
+  Accepted: object({ id: text, queue: text, statusUrl: text, duplicate: { const: true } }, [
+    'id',
+    'queue',
+    'statusUrl',
+  ]),
+  Results: object({ results: { type: 'array', items: { anyOf: [ref('Accepted'), ref('Problem')] } } }),
+  Options: {
+    ...object({ ...optionSchemas, idempotencyKey: keySchema }, []),
+    additionalProperties: false,
+  },
+  Problem: object(
+    {
+      type: text,
+      title: text,
+      status: { type: 'integer' },
+      detail: text,
+      code: text,
+      requestId: text,
+      errors: { type: 'array', items: object({ path: text, message: text }) },
+      results: { type: 'array' },
+    },
+    ['type', 'title', 'status', 'detail', 'code'],
+  ),
+  ...recordSchemas,
+};

@@ -1,0 +1,100 @@
+/** Answers that say no, as problem documents (RFC 9457). */
+
+import { type ErrorCode, LongshoreError, type PayloadIssue } from '../../base/errors.ts';
+
+export interface RefusalDetails {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+  readonly issues?: readonly PayloadIssue[];
+  /** Further members of the problem document. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+/** Thrown anywhere while a request is handled; `message` is the document's `detail`. */
+export class Refusal extends LongshoreError {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly extra: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, code: ErrorCode, message: string, details: RefusalDetails = {}) {
+    const { headers = {}, extra = {}, ...options } = details;
+    super(code, message, options);
+    this.status = status;
+    this.headers = headers;
+    this.extra = extra;
+  }
+}
+
+/** How soon it is worth trying again when the queue is full or does not answer. */
+const retryAfter = { 'retry-after': '5' };
+
+/** What `enqueue` refuses because of what the caller sent, or when. Everything else is ours to mend. */
+const callersFault: Partial<Readonly<Record<ErrorCode, number>>> = {
+  OPTION: 400,
+  UNKNOWN_JOB: 404,
+  LIMIT: 413,
+  PAYLOAD: 422,
+  QUEUE_FULL: 429,
+};
+
+const storageFaults: readonly ErrorCode[] = [
+  'BACKEND',
+  'CORRUPT',
+  'STORAGE_FULL',
+  'READ_ONLY',
+  'SCHEMA_VERSION',
+];
+
+/** Any thrown value as an answer. Internal causes stay out of it, because they name paths and hosts. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof LongshoreError)) return internal(error);
+  const { code, message, issues } = error;
+  const status = callersFault[code];
+  if (status !== undefined) {
+    const detail = issues ? `${message} The schema is in GET /openapi.json.` : message;
+    return new Refusal(status, code, detail, {
+      cause: error,
+      ...(issues && { issues }),
+      ...(status === 429 && { headers: retryAfter }),
+    });
+  }
+  if (!storageFaults.includes(code)) return internal(error);
+  const detail =
+    'Expected the queue to answer, but it failed. Repeat the request later, an enqueue with the same Idempotency-Key.';
+  return new Refusal(503, code, detail, { headers: retryAfter, cause: error });
+}
+
+function internal(cause: unknown): Refusal {
+  const detail =
+    'The endpoint failed. Give the requestId of this answer to whoever runs it: their log has the cause.';
+  return new Refusal(500, 'INTERNAL', detail, { cause });
+}
+
+const titles: Partial<Readonly<Record<ErrorCode, string>>> = {
+  OPTION: 'An option is wrong',
+  PAYLOAD: 'The payload does not fit the job',
+  UNKNOWN_JOB: 'No such job',
+  LIMIT: 'Too large',
+  QUEUE_FULL: 'The queue is full',
+  REQUEST: 'The request cannot be taken as it is',
+  UNAUTHORIZED: 'A credential is needed',
+  FORBIDDEN: 'Not allowed',
+  NOT_FOUND: 'Nothing is here',
+  CONFLICT: 'Too late',
+  RATE_LIMIT: 'Too many requests',
+  INTERNAL: 'The endpoint failed',
+};
+
+export function problemOf(refusal: Refusal): Record<string, unknown> {
+  const { status, code, message, issues, extra } = refusal;
+  return {
+    type: `urn:longshore:error:${code}`,
+    title: titles[code] ?? 'The queue is not available',
+    status,
+    detail: message,
+    code,
+    ...(issues && { errors: issues }),
+    ...extra,
+  };
+}

@@ -1,0 +1,35 @@
+/** Sends what was recorded before a function is frozen. */
+
+import { checkInteger } from '../../base/checks.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { within } from '../../base/within.ts';
+import { warnOnce } from './warn-once.ts';
+
+export interface FlushingOptions {
+  /** The longest that an invocation waits. @default 1_000 */
+  readonly withinMs?: number;
+  readonly testing?: { readonly clock?: Clock };
+}
+
+/**
+ * The same function, which ends when `flush` has ended, or after `withinMs`. What `flush` throws is one warning of the
+ * process and changes nothing: `flushing(worker, () => provider.forceFlush())`.
+ */
+export function flushing<Args extends unknown[], Result>(
+  handler: (...args: Args) => Promise<Result>,
+  flush: () => Promise<unknown>,
+  { withinMs = 1_000, testing: { clock = systemClock } = {} }: FlushingOptions = {},
+): (...args: Args) => Promise<Result> {
+  checkInteger('withinMs of flushing()', withinMs, 1);
+  const tell = warnOnce('Telemetry was not flushed at the end of an invocation');
+  const late = (): never => {
+    throw new Error(`no end within ${withinMs} ms`);
+  };
+  return async (...args) => {
+    try {
+      return await handler(...args);
+    } finally {
+      await within(clock, withinMs, new Promise((resolve) => resolve(flush())), late).catch(tell);
+    }
+  };
+}

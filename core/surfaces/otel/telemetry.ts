@@ -1,0 +1,125 @@
+/** OpenTelemetry as a middleware: a span and metrics for each attempt, and for each call that enqueues. */
+
+import {
+  type MeterProvider,
+  context as otel,
+  type Span,
+  SpanKind,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api';
+import { config, SnoozeError, shown } from '../../base/errors.ts';
+import type { SendResult } from '../../contract/queue.ts';
+import { currentContext, withContext } from '../../kernel/app/context.ts';
+import type { HandlerContext } from '../../kernel/app/job.ts';
+import type { EnqueueCall } from '../../kernel/app/middleware.ts';
+import { type Recorder, recorderOf } from './metrics.ts';
+import { errorType, type Operation, operationOf } from './names.ts';
+import { below, fail, type Position, positionOfAttempt, positionOfSend, start } from './spans.ts';
+import { warnOnce } from './warn-once.ts';
+
+export interface TelemetryOptions {
+  /**
+   * Whether the span of an attempt is a child of the span that enqueued the job, in one trace with it, or begins a trace of its own and
+   * links to it. @default 'child'
+   */
+  readonly attempts?: 'child' | 'linked';
+  /** Whether spans have the messages of errors. They may repeat what a payload says. @default false */
+  readonly errorMessages?: boolean;
+  /** @default the global one */
+  readonly tracerProvider?: TracerProvider;
+  /** @default the global one, as it is at the first use */
+  readonly meterProvider?: MeterProvider;
+}
+
+export interface Telemetry {
+  attempt(ctx: HandlerContext, next: () => Promise<unknown>): Promise<unknown>;
+  enqueue(call: EnqueueCall, next: () => Promise<SendResult[]>): Promise<SendResult[]>;
+}
+
+/** For `createApp({ use: [telemetry()] })`. Throws `CONFIG` for a wrong option. */
+export function telemetry(options: TelemetryOptions = {}): Telemetry {
+  const { attempts = 'child', errorMessages = false, tracerProvider = trace, meterProvider } = options;
+  if (attempts !== 'child' && attempts !== 'linked')
+    throw config(`telemetry() expects attempts to be 'child' or 'linked', got ${shown(attempts)}.`);
+  const tracer = tracerProvider.getTracer('longshore');
+  const warn = warnOnce('Telemetry has failed, and the job goes on');
+  let recorder: Recorder | undefined;
+  const record = (): Recorder => {
+    recorder ??= recorderOf(meterProvider);
+    return recorder;
+  };
+
+  /** A provider, a processor or an exporter that throws must cost no job. */
+  function safely<T>(work: () => T): T | null {
+    try {
+      return work();
+    } catch (error) {
+      warn(error);
+      return null;
+    }
+  }
+
+  /** Runs `next` in a span. Whatever telemetry does, `next` runs once, and what it gives or throws is passed on. */
+  async function within<T>(
+    operation: Operation,
+    kind: SpanKind,
+    position: () => Position,
+    next: () => Promise<T>,
+    ended: (span: Span | null, outcome: Outcome<T>, durationMs: number) => void,
+  ): Promise<T> {
+    const startedAt = performance.now();
+    const started = safely(() => start(tracer, operation, kind, position()));
+    const context = currentContext() ?? {};
+    const inside = (started && safely(() => below(context, started))) ?? context;
+    const run = () => (inside === context ? next() : withContext(inside, next));
+    let outcome: Outcome<T> | undefined;
+    try {
+      const value = await (started ? otel.with(started.active, run) : run());
+      outcome = { value };
+      return value;
+    } catch (error) {
+      outcome = { error };
+      throw error;
+    } finally {
+      safely(() => ended(started?.span ?? null, outcome!, performance.now() - startedAt));
+      safely(() => started?.span.end());
+    }
+  }
+
+  return {
+    attempt(ctx, next) {
+      const operation = operationOf('process', ctx.queue, ctx.job);
+      const position = () => positionOfAttempt(ctx.context, attempts);
+      safely(() => record().began(operation));
+      return within(operation, SpanKind.CONSUMER, position, next, (span, outcome, durationMs) => {
+        const failure = 'error' in outcome && !(outcome.error instanceof SnoozeError) ? outcome : null;
+        record().processed(operation, durationMs, failure && errorType(failure.error));
+        if (!span?.isRecording()) return;
+        span.setAttribute('messaging.message.id', ctx.id);
+        span.setAttribute('messaging.longshore.attempt', ctx.attempt);
+        if (failure) fail(span, failure.error, errorMessages);
+      });
+    },
+
+    enqueue({ queue, job, count }, next) {
+      const operation = operationOf('send', queue, job);
+      const position = () => positionOfSend(currentContext() ?? {});
+      return within(operation, SpanKind.PRODUCER, position, next, (span, outcome, durationMs) => {
+        const results = 'value' in outcome ? outcome.value : [];
+        const failed = 'error' in outcome ? outcome : results.find((one) => !one.ok);
+        const errors =
+          'error' in outcome
+            ? new Array<string>(count).fill(errorType(outcome.error))
+            : results.map((one) => (one.ok ? null : errorType(one.error)));
+        record().sent(operation, durationMs, errors);
+        if (!span?.isRecording()) return;
+        if (count !== 1) span.setAttribute('messaging.batch.message_count', count);
+        else if (results[0]?.ok) span.setAttribute('messaging.message.id', results[0].id);
+        if (failed) fail(span, failed.error, errorMessages);
+      });
+    },
+  };
+}
+
+type Outcome<T> = { readonly value: T } | { readonly error: unknown };
