@@ -2,7 +2,17 @@
 
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { circles, files, imports, inside, read, sources } from '../../kit/source-tree.ts';
+import {
+  circles,
+  files,
+  type Import,
+  imports,
+  importsOf,
+  inside,
+  read,
+  sources,
+} from '../../kit/source-tree.ts';
+import { climbing } from './climbing.ts';
 
 /** Without what the test runner puts beside its tests. */
 const folders = new Set(
@@ -51,6 +61,75 @@ describe('rooms', () => {
   it('have the function of their name in the file of their name', () => {
     expect(read('core/kernel/enqueue/enqueue.ts')).toMatch(/\benqueue\(/);
     expect(read('core/kernel/enqueue/send.ts')).toMatch(/export (async )?function send\(/);
+  });
+});
+
+/** The rooms of the core from below to above: the first table of CONTRIBUTING.md. A name without a slash is in the folder before it. */
+const tower = /\n## The house\n.*?\n\n(?<rows>\|.*?)\n\n/s
+  .exec(read('CONTRIBUTING.md'))!
+  .groups!.rows!.split('\n')
+  .slice(2)
+  .flatMap((row) => {
+    const [folder = '', ...names] = [...row.split('|')[1]!.matchAll(/`(?<name>[^`]+)`/g)].map(
+      ({ groups }) => groups!.name!,
+    );
+    if (names.some((name) => name.includes('/'))) return [folder, ...names];
+    return names.length === 0 ? [folder] : names.map((name) => posix.join(folder, name));
+  })
+  .map((room) => room.replace(/\/$/, ''));
+const levelOf = (path: string): number =>
+  tower.findIndex((room) => path === room || path.startsWith(`${room}/`));
+
+/** The highest room of the core that a part outside of it may import. The first line that fits holds. */
+const ceilings: readonly (readonly [part: RegExp, room: string])[] = [
+  [/^local\/backends\/sync\.ts$/, 'core/kernel/flow.ts'],
+  [/^local\/(backends|outbox|simulate)\//, 'core/kit'],
+  [/^local\/move\//, 'core/features/alerts'],
+  [/^functions\/aws\/(dynamo|s3|sqs)\//, 'core/kit'],
+  [/^functions\/azure\/(blob|service-bus|storage|table)\//, 'core/kit'],
+  [/^(functions|infra|local)\//, 'core/index.ts'],
+];
+const highestOf = (path: string): number =>
+  inside('core')(path)
+    ? levelOf(path)
+    : tower.indexOf(ceilings.find(([part]) => part.test(path))?.[1] ?? 'core/index.ts');
+
+const climbs = ({ from, to }: Pick<Import, 'from' | 'to'>): boolean =>
+  inside('core')(to) && levelOf(to) > highestOf(from);
+
+describe('arrows', () => {
+  const product = files.filter((path) => /^(core|functions|infra|local)\/.*\.m?tsx?$/.test(path));
+  const edges = product.flatMap((path) => importsOf(path, read(path)));
+
+  it('have a room at each end, and each room has files', () => {
+    const own = files.filter((path) => inside('core')(path) && /\.ts$/.test(path));
+    expect(own.filter((path) => levelOf(path) === -1)).toEqual([]);
+    expect(tower.filter((_, level) => !own.some((path) => levelOf(path) === level))).toEqual([]);
+    expect(ceilings.filter(([, room]) => !tower.includes(room))).toEqual([]);
+  });
+
+  it('are understood by this test', () => {
+    const text =
+      "import type { App } from '../kernel/app/app.ts';\nconst a = import('../kernel/flow.ts');\nimport '../base/json.ts';\ntype B = typeof import('../index.ts');";
+    expect(importsOf('core/kit/x.ts', text).filter(climbs)).toHaveLength(3);
+    expect(climbs({ from: 'core/features/steps/x.ts', to: 'core/features/batches/y.ts' })).toBe(false);
+    expect(climbs({ from: 'core/features/batches/y.ts', to: 'core/features/steps/x.ts' })).toBe(true);
+    expect(climbs({ from: 'local/backends/redis/x.ts', to: 'core/kernel/app/app.ts' })).toBe(true);
+  });
+
+  it('run down, in all but those that climbing.ts lists; one that is gone is struck off there', () => {
+    const found = new Set(edges.filter(climbs).map(({ from, to }) => `${from} → ${to}`));
+    expect({
+      new: [...found].filter((edge) => !climbing.includes(edge)),
+      gone: climbing.filter((edge) => !found.has(edge)),
+    }).toEqual({ new: [], gone: [] });
+  });
+
+  it('from the page in the browser to the core are types', () => {
+    const offences = edges.filter(
+      ({ from, to, typeOnly }) => inside('infra/dashboard')(from) && inside('core')(to) && !typeOnly,
+    );
+    expect(offences.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
 });
 
