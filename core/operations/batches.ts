@@ -1,51 +1,108 @@
-/** Batches in the hands of an operator. */
+import { batchPattern } from '../features/batches/ids.ts';
+import { childStates } from '../features/batches/roles.ts';
+import type { ChildrenRequest } from '../features/batches/show.ts';
+import type { Batch } from '../kernel/app/batch.ts';
+import { change, look, notThere, type Subject } from './operation.ts';
+import { count, moment, object, orNull, text } from './shapes.ts';
 
-import { LongshoreError } from '../base/errors.ts';
-import type { BatchChildPage, BatchDetail, ChildrenRequest } from '../features/batches/show.ts';
-import { audited } from './audited.ts';
-import type { OperatorHost } from './host.ts';
+const share = orNull({ type: 'number', minimum: 0 });
 
-/** Throws `NOT_FOUND`. Resolves with `false` when all of its children have ended. */
-export async function cancelBatch(host: OperatorHost, id: string): Promise<boolean> {
-  await known(host, id);
-  return audited(host, 'batch.cancel', id, async (tell) => {
-    const result = await host.client.batches.cancel(id);
-    if (result === 'cancelled') tell(1);
-    else tell(0, 'All of its children had ended.');
-    return result === 'cancelled';
-  });
-}
+const members = {
+  id: text,
+  name: text,
+  tenantId: orNull(text),
+  state: { enum: ['sending', 'running', 'cancelling', 'complete', 'cancelled'] },
+  outcome: { enum: ['succeeded', 'failed', 'cancelled', null] },
+  total: orNull(count),
+  sent: count,
+  succeeded: count,
+  failed: count,
+  percent: share,
+  perSecond: share,
+  etaMs: orNull(count),
+  createdAt: moment,
+  changedAt: moment,
+  completedAt: orNull(moment),
+};
 
-/** Throws `NOT_FOUND` or `BATCH`. Resolves with how many children run again. */
-export async function retryBatch(host: OperatorHost, id: string): Promise<number> {
-  await known(host, id);
-  return audited(host, 'batch.retry', id, async (tell) => {
-    const count = await host.client.batches.retryFailed(id);
-    tell(count);
-    return count;
-  });
-}
-
-export async function show({ client }: OperatorHost, id: string): Promise<BatchDetail | null> {
-  return (await load()).showBatch(client, id);
-}
-
-/** Throws `NOT_FOUND`. */
-export async function children(
-  { client }: OperatorHost,
-  id: string,
-  request?: ChildrenRequest,
-): Promise<BatchChildPage> {
-  const page = await (await load()).batchChildren(client, id, request);
-  if (page) return page;
-  throw noBatch(id);
-}
+const batch: Subject<Batch> = {
+  noun: 'batch',
+  parameter: 'id',
+  text: 'id of a batch, whole',
+  find: async ({ batches }, id) => (batchPattern.test(id) ? batches.get(id) : null),
+  // It may have children of any job, and does not remember which.
+  needs: 'all jobs',
+  owners: ({ tenantId }) => [{ tenantId }],
+  shape: { name: 'Batch', schema: object(members) },
+  origin: 'batch() has told it',
+  notKept: 'Expected a queue that keeps batches, got one that does not. Look at the jobs by their ids.',
+};
 
 const load = () => import('../features/batches/show.ts');
 
-async function known({ client }: OperatorHost, id: string): Promise<void> {
-  if (!(await client.batches.get(id))) throw noBatch(id);
-}
+const max = { kind: 'integer', least: 1, most: 500, text: 'at most this many' } as const;
 
-const noBatch = (id: string): LongshoreError =>
-  new LongshoreError('NOT_FOUND', `There is no batch ${JSON.stringify(id.slice(0, 96))} here.`);
+export const batches = {
+  get: look({
+    summary: 'How far a batch is',
+    subject: batch,
+    http: { route: 'GET /batches/{id}', operationId: 'getBatch' },
+    run: (client, id: string) => client.batches.get(id),
+  }),
+  show: look({
+    summary: 'How far a batch is, with what it calls at its end',
+    subject: batch,
+    run: async (client, id: string) => (await load()).showBatch(client, id),
+  }),
+  children: look({
+    summary: 'The children of a batch by their numbers, with why they failed',
+    subject: batch,
+    input: {
+      state: { kind: 'choice', of: childStates, text: 'only those' },
+      max,
+      after: { kind: 'text', text: 'the next of the page before' },
+    },
+    async run(client, id: string, request?: ChildrenRequest) {
+      const page = await (await load()).batchChildren(client, id, request);
+      if (page) return page;
+      throw notThere(batch, id);
+    },
+  }),
+  list: look({
+    summary: 'Batches, the newest first, with how far they are',
+    input: { max, after: { kind: 'text', text: 'go on behind this batch' } },
+    run: (client, page?: { readonly after?: string; readonly max?: number }) => client.batches.list(page),
+  }),
+  cancel: change({
+    action: 'batch.cancel',
+    summary: 'Cancel the children of a batch that have not ended',
+    subject: batch,
+    http: { route: 'POST /batches/{id}/cancel', operationId: 'cancelBatch' },
+    run: (client, id: string) => client.batches.cancel(id),
+    done: 'Cancelled: children that wait never run, and those that run are told to abort.',
+    nothing: 'All of its children have ended: there is nothing to cancel any more.',
+    returned: (result) => result === 'cancelled',
+    lasts: true,
+  }),
+  retryFailed: change({
+    action: 'batch.retry',
+    summary: 'Run the children of a batch again that are dead letters',
+    subject: batch,
+    run: (client, id: string) => client.batches.retryFailed(id),
+    http: {
+      route: 'POST /batches/{id}/retry',
+      operationId: 'retryBatch',
+      description: 'The batch, and how many of its children run again',
+      errors: [409],
+      more: {
+        shape: { name: 'RetriedBatch', schema: object({ ...members, retried: count }) },
+        of: (retried) => ({ retried }),
+      },
+    },
+    done: (retried) =>
+      retried === 0
+        ? 'None of its children is a dead letter, so none runs again.'
+        : `${retried} ${retried === 1 ? 'child runs' : 'children run'} again.`,
+    lasts: true, // of a million children many may have failed
+  }),
+};

@@ -1,24 +1,71 @@
-/** Chains in the hands of an operator. */
+import { chainPattern } from '../features/chains/ids.ts';
+import type { Chain } from '../kernel/app/chain.ts';
+import { statuses } from '../kit/records/partitions.ts';
+import { change, look, type Subject } from './operation.ts';
+import { count, list, moment, object, orNull, text } from './shapes.ts';
 
-import { LongshoreError } from '../base/errors.ts';
-import { audited } from './audited.ts';
-import type { OperatorHost } from './host.ts';
+const status = orNull({ enum: statuses });
 
-/** Throws `NOT_FOUND`. `cancelling`: a link runs, and its worker is told to abort it. */
-export async function cancelChain(
-  host: OperatorHost,
-  id: string,
-): Promise<'cancelled' | 'cancelling' | 'finished'> {
-  const { chains } = host.client;
-  if (!(await chains.get(id))) throw noChain(id);
-  return audited(host, 'chain.cancel', id, async (tell) => {
-    const result = await chains.cancel(id);
-    if (result === 'unknown') throw noChain(id);
-    if (result === 'finished') tell(0, 'It had ended.');
-    else tell(1);
-    return result;
-  });
-}
+/** What a job has returned stands in its own record. */
+const job = object({
+  id: text,
+  job: text,
+  status,
+  createdAt: orNull(moment),
+  finishedAt: orNull(moment),
+  error: orNull(text),
+});
 
-const noChain = (id: string): LongshoreError =>
-  new LongshoreError('NOT_FOUND', `There is no chain ${JSON.stringify(id.slice(0, 72))} here.`);
+const chain: Subject<Chain> = {
+  noun: 'chain',
+  parameter: 'id',
+  text: 'id of a chain, whole',
+  find: async ({ chains }, id) => (chainPattern.test(id) ? chains.get(id) : null),
+  owners({ links }) {
+    const jobs = links.flatMap((link) => link.jobs);
+    if (jobs.every(({ record }) => record === null)) return null;
+    return jobs.map(({ job, record }) => ({ job, ...(record && { tenantId: record.tenantId }) }));
+  },
+  shape: {
+    name: 'Chain',
+    schema: object({
+      id: text,
+      state: { enum: ['running', 'completed', 'failed', 'cancelled', 'expired'] },
+      link: count,
+      links: list(object({ link: count, status, jobs: list(job) })),
+    }),
+  },
+  view: ({ links, ...rest }) => ({
+    ...rest,
+    links: links.map((link) => ({
+      ...link,
+      jobs: link.jobs.map(({ id, job, record }) => {
+        const none = { status: null, createdAt: null, finishedAt: null, error: null };
+        return { ...none, ...record, id, job };
+      }),
+    })),
+  }),
+  origin: 'chain() has told it',
+  notKept:
+    'Expected a queue that keeps records of its jobs, got one that does not. Nothing is known of chains there.',
+};
+
+export const chains = {
+  get: look({
+    summary: 'How far a chain is',
+    subject: chain,
+    http: { route: 'GET /chains/{id}', operationId: 'getChain' },
+    run: (client, id: string) => client.chains.get(id),
+  }),
+  cancel: change({
+    action: 'chain.cancel',
+    summary: 'Cancel the link of a chain that waits or runs, so that no further one begins',
+    subject: chain,
+    http: { route: 'POST /chains/{id}/cancel', operationId: 'cancelChain' },
+    run: (client, id: string) => client.chains.cancel(id),
+    done: 'Cancelled: no further link begins.',
+    later: 'The worker of the link that runs is told to abort it, and may finish first.',
+    nothing: 'The chain has ended: there is nothing to cancel any more.',
+    returned: (result) => result as Exclude<typeof result, 'unknown'>,
+  }),
+};

@@ -11,8 +11,7 @@ import type { Client } from '../kernel/enqueue/client.ts';
 import { drainWorker } from '../kernel/worker/drain.ts';
 import { keepsSchedules } from '../routing/belongs.ts';
 import { audited } from './audited.ts';
-import * as batches from './batches.ts';
-import { cancelChain } from './chains.ts';
+import { bind } from './bind.ts';
 import { edit } from './edit.ts';
 import { clearQueue } from './gone.ts';
 import { groupsOf } from './groups.ts';
@@ -22,6 +21,7 @@ import * as limits from './limits.ts';
 import { pageOfItems } from './select.ts';
 import { discard, retry } from './settle.ts';
 import { show } from './show.ts';
+import { operations } from './table.ts';
 import type { Operator, OperatorAction, OperatorIdentity } from './types.ts';
 
 /** Throws `CONFIG` unless `identity` says who acts and from where. */
@@ -97,18 +97,8 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
       list: (filter) => limits.list(host, filter),
       reset: (key) => limits.reset(host, key),
     },
-    batches: {
-      get: (id) => client.batches.get(id),
-      show: (id) => batches.show(host, id),
-      children: (id, request) => batches.children(host, id, request),
-      list: (page) => client.batches.list(page),
-      cancel: (id) => batches.cancelBatch(host, id),
-      retryFailed: (id) => batches.retryBatch(host, id),
-    },
-    chains: {
-      get: (id) => client.chains.get(id),
-      cancel: (id) => cancelChain(host, id),
-    },
+    batches: bind(host, operations.batches),
+    chains: bind(host, operations.chains),
     queues: {
       pause: (queue) => atQueue('queue.pause', queue, () => adminOf(client).pause(queue)),
       resume: (queue) => atQueue('queue.resume', queue, () => adminOf(client).resume(queue)),

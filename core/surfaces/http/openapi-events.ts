@@ -1,6 +1,7 @@
 /** What the OpenAPI document says of events. */
 
-import { content, count, type Json, object, refusals, text } from './openapi-parts.ts';
+import { count, type Json, object, text } from '../../operations/shapes.ts';
+import { content, refusals } from './openapi-parts.ts';
 
 /** @param events those that the credential may emit; `null` = all */
 export const eventPaths = (events: readonly string[] | null): Json => ({

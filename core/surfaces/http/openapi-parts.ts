@@ -1,6 +1,6 @@
 /** Pieces of the OpenAPI document. */
 
-export type Json = Readonly<Record<string, unknown>>;
+import type { Json } from '../../operations/shapes.ts';
 
 export const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 export const content = (schema: Json, example?: { readonly value: unknown }): Json => ({
@@ -24,16 +24,6 @@ export const problemResponses = {
 export const refusals = (...statuses: (keyof typeof problemResponses)[]): Json =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]));
 
-export const text = { type: 'string' };
-export const count = { type: 'integer', minimum: 0 };
-export const moment = { type: 'string', format: 'date-time' };
-export const orNull = (schema: Json): Json => ({ anyOf: [schema, { type: 'null' }] });
 export const prioritySchema = {
   anyOf: [{ enum: ['critical', 'high', 'normal', 'low'] }, { type: 'integer', minimum: 0, maximum: 9 }],
 };
-
-export const object = (properties: Json, required = Object.keys(properties)): Json => ({
-  type: 'object',
-  required,
-  properties,
-});

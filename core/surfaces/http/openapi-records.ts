@@ -1,17 +1,7 @@
 /** What the OpenAPI document says of a job that is there. */
 
-import {
-  content,
-  count,
-  type Json,
-  moment,
-  object,
-  orNull,
-  prioritySchema,
-  ref,
-  refusals,
-  text,
-} from './openapi-parts.ts';
+import { count, type Json, moment, object, orNull, text } from '../../operations/shapes.ts';
+import { content, prioritySchema, ref, refusals } from './openapi-parts.ts';
 
 const id = [{ name: 'id', in: 'path', required: true, schema: text }];
 const done = (description: string): Json => ({ description, content: content(ref('Done')) });

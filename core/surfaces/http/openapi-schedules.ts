@@ -1,6 +1,7 @@
 /** What the OpenAPI document says of schedules that are made at run time. */
 
-import { content, count, type Json, moment, object, orNull, ref, refusals, text } from './openapi-parts.ts';
+import { count, type Json, moment, object, orNull, text } from '../../operations/shapes.ts';
+import { content, ref, refusals } from './openapi-parts.ts';
 
 const parameters = [{ name: 'name', in: 'path', required: true, schema: text }];
 

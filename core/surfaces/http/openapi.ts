@@ -2,24 +2,14 @@
 
 import type { Job } from '../../kernel/app/job.ts';
 import type { StandardSchema } from '../../kernel/app/schema.ts';
+import { count, type Json, moment, object, text } from '../../operations/shapes.ts';
 import { exampleFor } from './example.ts';
-import { batchPaths, batchSchemas } from './openapi-batches.ts';
-import { chainPaths, chainSchemas } from './openapi-chains.ts';
 import { eventPaths } from './openapi-events.ts';
-import {
-  content,
-  count,
-  type Json,
-  moment,
-  object,
-  prioritySchema,
-  problemResponses,
-  ref,
-  refusals,
-  text,
-} from './openapi-parts.ts';
+import { pathsOf, schemasOf } from './openapi-operations.ts';
+import { content, prioritySchema, problemResponses, ref, refusals } from './openapi-parts.ts';
 import { recordPaths, recordSchemas } from './openapi-records.ts';
 import { schedulePaths, scheduleSchemas } from './openapi-schedules.ts';
+import type { RoutedOperation } from './operations.ts';
 
 /** Standard JSON Schema (standardschema.dev): what a schema library may offer beside `validate`. */
 interface WithJsonSchema {
@@ -30,7 +20,7 @@ const schemaName = (job: Job): string => `payload.${job.name}`;
 
 /** What a credential may use beside jobs. */
 interface Beside {
-  readonly batches: boolean;
+  readonly operations: readonly RoutedOperation[];
   readonly schedules: boolean;
   /** `null` = all. */
   readonly events: readonly string[] | null;
@@ -57,8 +47,7 @@ export function openApiOf(jobs: readonly Job[], basePath: string, has: Beside): 
         payloads.map((payload) => [`/jobs/${payload.job.name}`, { post: oneOperation(payload) }]),
       ),
       ...recordPaths,
-      ...chainPaths,
-      ...(has.batches && batchPaths),
+      ...pathsOf(has.operations),
       ...(has.schedules && schedulePaths),
       ...(has.events?.length !== 0 && eventPaths(has.events)),
       ...(has.metrics && { '/metrics': metricsPath }),
@@ -74,8 +63,7 @@ export function openApiOf(jobs: readonly Job[], basePath: string, has: Beside): 
       ),
       schemas: {
         ...fixedSchemas,
-        ...chainSchemas,
-        ...(has.batches && batchSchemas),
+        ...schemasOf(has.operations),
         ...(has.schedules && scheduleSchemas),
         ...Object.fromEntries(payloads.map(({ job, schema }) => [schemaName(job), schema])),
       },

@@ -1,11 +1,11 @@
 /** `GET` and `DELETE /jobs/:id`. */
 
 import { namePattern } from '../../base/checks.ts';
-import { latestMs } from '../../base/clock.ts';
 import { shown } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
 import type { AttemptReport } from '../../contract/outcome.ts';
 import type { JobRecord } from '../../contract/store.ts';
+import { iso } from '../../operations/shapes.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { Refusal } from './problem.ts';
 
@@ -77,6 +77,3 @@ function attemptOf(report: AttemptReport, stacks: boolean): Record<string, unkno
     error: error && (stacks && stack !== undefined ? error : rest),
   };
 }
-
-/** A record may say more than a date can: a store holds any number. */
-export const iso = (at: number): string => new Date(Math.min(at, latestMs)).toISOString();

@@ -1,12 +1,10 @@
 /** Which path and method means what. */
 
-import type { Answer, Call, Endpoint } from './call.ts';
 import { enqueueMany, enqueueOne } from './enqueue.ts';
 import { showMetrics } from './metrics.ts';
+import { mayUse, operationRoutes, type Run, routedOperations } from './operations.ts';
 import { Refusal } from './problem.ts';
 import { cancelJob, showJob } from './records.ts';
-
-type Run = (endpoint: Endpoint, call: Call, parameter: string) => Promise<Answer>;
 
 type Methods = Readonly<Record<string, Run>>;
 
@@ -23,16 +21,6 @@ function onSchedules(pick: (it: typeof import('./schedules.ts')) => Run): Run {
   return async (...asked) => pick(await import('./schedules.ts'))(...asked);
 }
 
-const onBatch =
-  (verb: keyof typeof import('./batches.ts')): Run =>
-  async (...call) =>
-    (await import('./batches.ts'))[verb](...call);
-
-const onChain =
-  (verb: keyof typeof import('./chains.ts')): Run =>
-  async (...call) =>
-    (await import('./chains.ts'))[verb](...call);
-
 /** A path as `GET /openapi.json` describes it, with at most one parameter. `{name}` of a job stands there for each job. */
 export const routes: Readonly<Record<string, Methods>> = {
   '/jobs': { POST: enqueueMany },
@@ -40,11 +28,7 @@ export const routes: Readonly<Record<string, Methods>> = {
   '/jobs/{id}/result': { GET: showResult },
   '/jobs/{id}/promote': { POST: waiting('promoteJob') },
   '/jobs/{id}/remove': { POST: waiting('removeJob') },
-  '/batches/{id}': { GET: onBatch('showBatch') },
-  '/batches/{id}/cancel': { POST: onBatch('cancelBatch') },
-  '/batches/{id}/retry': { POST: onBatch('retryBatch') },
-  '/chains/{id}': { GET: onChain('showChain') },
-  '/chains/{id}/cancel': { POST: onChain('cancelChain') },
+  ...operationRoutes(),
   '/events/{event}': { POST: async (...call) => (await import('./events.ts')).emitEvent(...call) },
   '/schedules': { GET: onSchedules((it) => it.listSchedules) },
   '/schedules/{name}': {
@@ -62,7 +46,7 @@ export const routes: Readonly<Record<string, Methods>> = {
       const jobs = [...client.app.jobs.values()].filter(({ name }) => caller.jobs?.has(name) !== false);
       const isBound = caller.jobs !== null;
       const has = {
-        batches: !isBound,
+        operations: routedOperations.filter((one) => mayUse(caller, one)),
         schedules: caller.schedules,
         events: caller.events && [...caller.events],
         metrics: metrics !== null && !isBound && caller.tenantId === null,

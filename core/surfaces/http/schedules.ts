@@ -6,11 +6,11 @@ import { backendError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
 import type { GuardedSchedules } from '../../features/schedules/stored/verbs.ts';
 import type { StoredScheduleDefinition, StoredScheduleInfo } from '../../kernel/app/stored-schedule.ts';
+import { iso } from '../../operations/shapes.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { openCursor, sealCursor } from './page-cursor.ts';
 import { Refusal } from './problem.ts';
-import { iso } from './records.ts';
 
 export async function listSchedules(endpoint: Endpoint, call: Call): Promise<Answer> {
   checkCaller(call);

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { connect, createApp, defineJob, type Job, keyRing } from '../../../core/index.ts';
 import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
 import { openApiOf } from '../../../core/surfaces/http/openapi.ts';
+import { routedOperations } from '../../../core/surfaces/http/operations.ts';
 import { routes } from '../../../core/surfaces/http/routes.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createBench, keys, nested, sender } from './kit.ts';
@@ -59,7 +60,7 @@ interface Operation {
 }
 
 /** Of a credential that is bound to nothing. */
-const all = { batches: true, schedules: true, events: null, metrics: true };
+const all = { operations: routedOperations, schedules: true, events: null, metrics: true };
 const document = openApiOf(jobs, '', all) as unknown as Document;
 const exampleOf = (operation: Operation | undefined): unknown =>
   operation?.requestBody?.content['application/json']?.example;
@@ -67,7 +68,7 @@ const exampleOf = (operation: Operation | undefined): unknown =>
 describe('the OpenAPI document', () => {
   it.each([
     ['many jobs', openApiOf(jobs, '/api', all)],
-    ['no job', openApiOf([], '', { batches: false, schedules: false, events: [], metrics: false })],
+    ['no job', openApiOf([], '', { operations: [], schedules: false, events: [], metrics: false })],
   ])('of %s is valid, with every reference in it', async (_, specification) => {
     const validator = new Validator();
     const result = await validator.validate(

@@ -1,0 +1,36 @@
+/** JSON schemas of what operations answer, for the OpenAPI document and for the answers themselves. */
+
+import { latestMs } from '../base/clock.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export const text = { type: 'string' };
+export const count = { type: 'integer', minimum: 0 };
+/** Epoch ms inside, RFC 3339 in an answer. */
+export const moment = { type: 'string', format: 'date-time' };
+export const orNull = (schema: Json): Json => ({ anyOf: [schema, { type: 'null' }] });
+export const list = (items: Json): Json => ({ type: 'array', items });
+export const object = (properties: Json, required = Object.keys(properties)): Json => ({
+  type: 'object',
+  required,
+  properties,
+});
+
+/** The members of `value` that the schema names, with its moments as texts. */
+export function shaped(schema: Json, value: unknown): unknown {
+  if (schema === moment) return typeof value === 'number' ? iso(value) : value;
+  if (typeof value !== 'object' && !Array.isArray(schema.anyOf)) return value;
+  const { anyOf, items, properties } = schema as { anyOf?: readonly Json[]; items?: Json; properties?: Json };
+  if (anyOf) return value === null ? null : shaped(anyOf[0]!, value);
+  if (items && Array.isArray(value)) return value.map((item) => shaped(items, item));
+  if (!properties || value === null) return value;
+  const members = value as Json;
+  return Object.fromEntries(
+    Object.entries(properties)
+      .filter(([name]) => members[name] !== undefined)
+      .map(([name, property]) => [name, shaped(property as Json, members[name])]),
+  );
+}
+
+/** A record may say more than a date can: a store holds any number. */
+export const iso = (at: number): string => new Date(Math.min(at, latestMs)).toISOString();
