@@ -25,5 +25,5 @@ export type { Schedules, StoredScheduleInfo } from './kernel/app/stored-schedule
 export type { Client, ConnectOptions } from './kernel/enqueue/client.ts';
 export type { WorkerOptions, WorkerSummary } from './kernel/worker/options.ts';
 export type { Worker } from './kernel/worker/state.ts';
-export { startWorker } from './kernel/worker/worker.ts';
 export { connect } from './routing/connect.ts';
+export { startWorker } from './routing/worker.ts';

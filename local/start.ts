@@ -8,18 +8,12 @@ import { optional } from '../core/base/optional.ts';
 import { tick } from '../core/features/schedules/tick.ts';
 import type { App } from '../core/kernel/app/app.ts';
 import { unsendable } from '../core/kernel/app/unsendable.ts';
+import { eachOf, isBackend, keepsSchedules } from '../core/kernel/enqueue/backends.ts';
 import type { Client } from '../core/kernel/enqueue/client.ts';
-import {
-  type EachWorkerOptions,
-  type WorkerOptions,
-  type WorkerSummary,
-  workerKinds,
-} from '../core/kernel/worker/options.ts';
+import { type WorkerOptions, type WorkerSummary, workerKinds } from '../core/kernel/worker/options.ts';
 import type { Worker } from '../core/kernel/worker/state.ts';
-import { startWorker } from '../core/kernel/worker/worker.ts';
-import { isBackend } from '../core/routing/backends.ts';
-import { eachOf, keepsSchedules } from '../core/routing/belongs.ts';
 import { connect } from '../core/routing/connect.ts';
+import { type EachWorkerOptions, startWorker } from '../core/routing/worker.ts';
 import { createHttpHandler, type HttpOptions } from '../core/surfaces/http/index.ts';
 import { logTo } from './log.ts';
 import type { LocalMetricsOptions } from './prometheus/serve.ts';

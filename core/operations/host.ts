@@ -2,8 +2,8 @@
 
 import { config, LongshoreError } from '../base/errors.ts';
 import type { DeadLetters, QueueAdmin } from '../contract/admin.ts';
+import { queuesOn } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import { queuesOn } from '../routing/queues-on.ts';
 import type { OperatorIdentity } from './types.ts';
 
 export interface OperatorHost {
@@ -15,7 +15,7 @@ export interface OperatorHost {
 export function adminOf(client: Pick<Client, 'app' | 'backend' | 'name'>): QueueAdmin {
   const { app, backend, name } = client;
   if (backend.admin) {
-    backend.admin.know?.(name === undefined ? app.queues : queuesOn(app, name, {}));
+    backend.admin.know?.(name === undefined ? app.queues : queuesOn(app, name));
     return backend.admin;
   }
   throw config(`Backend "${backend.name}" offers no administration. Use the broker's own tools.`);

@@ -5,8 +5,8 @@ import { endNames } from '../features/batches/ids.ts';
 import type { App } from '../kernel/app/app.ts';
 import type { Batch, Batches } from '../kernel/app/batch.ts';
 import type { Job } from '../kernel/app/job.ts';
+import { backendOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import { backendOf } from './belongs.ts';
 import { firstOf } from './first-of.ts';
 
 /** The name of the backend that keeps the batch: that of its job, else of a job that it calls, else `default`. */

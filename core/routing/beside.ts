@@ -4,8 +4,8 @@ import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
 import type { App } from '../kernel/app/app.ts';
 import { abilitiesOf, checkAbilities } from '../kernel/enqueue/abilities.ts';
+import type { Backends } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import type { Backends } from './backends.ts';
 import type { RoutedClient } from './client.ts';
 import { route } from './route.ts';
 

@@ -3,8 +3,8 @@
 import type { App } from '../kernel/app/app.ts';
 import type { Chains } from '../kernel/app/chain.ts';
 import type { Job } from '../kernel/app/job.ts';
+import { backendOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import { backendOf } from './belongs.ts';
 import { firstOf } from './first-of.ts';
 
 /** The name of the backend that its first job belongs to. */

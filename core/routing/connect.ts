@@ -3,9 +3,9 @@
 import type { QueueBackend } from '../contract/queue.ts';
 import type { App } from '../kernel/app/app.ts';
 import { abilitiesOf, checkAbilities } from '../kernel/enqueue/abilities.ts';
+import { type Backends, isBackend } from '../kernel/enqueue/backends.ts';
 import type { Client, ConnectOptions } from '../kernel/enqueue/client.ts';
 import { connectOne } from '../kernel/enqueue/connect.ts';
-import { type Backends, isBackend } from './backends.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 import { route } from './route.ts';
 

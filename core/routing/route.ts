@@ -3,10 +3,10 @@
 import { checkOptions } from '../base/checks.ts';
 import { lazyVerbs } from '../base/lazy-verbs.ts';
 import type { App } from '../kernel/app/app.ts';
+import { type Backends, checkGiven, checkNamed } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { batchVerbs, chainVerbs, clientOf } from '../kernel/enqueue/connect.ts';
 import { schedulesOf } from '../kernel/enqueue/schedules.ts';
-import { type Backends, checkGiven, checkNamed } from './backends.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 
 const verbs = [

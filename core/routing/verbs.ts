@@ -11,22 +11,21 @@ import type { ChainOptions, StartedChain } from '../kernel/app/chain.ts';
 import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { Job } from '../kernel/app/job.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../kernel/app/options.ts';
+import { backendOf, notOne, queuesOn } from '../kernel/enqueue/backends.ts';
 import type { Client, JobChange, ResultOptions } from '../kernel/enqueue/client.ts';
 import * as one from '../kernel/enqueue/enqueue.ts';
 import type { SendingClient } from '../kernel/enqueue/send.ts';
-import { backendOf, notOne } from './belongs.ts';
 import type { OfBackend, Routing } from './client.ts';
 import { failingOver, homeOnEither, outageOf, type Pair, startOnEither } from './fail-over.ts';
 import { firstOf } from './first-of.ts';
 import type { Outage } from './outage.ts';
-import { queuesOn } from './queues-on.ts';
 
 type JobsToEnqueue = Extract<one.ManyCall[0], readonly unknown[]>;
 
 export function verbsOf(routing: Routing) {
   const { app, names, clients, failover } = routing;
   /** By backend: what its workers take from. */
-  const queues = new Map(names.map((name) => [name, queuesOn(app, name, routing)]));
+  const queues = new Map(names.map((name) => [name, queuesOn(app, name, failover)]));
 
   /** Throws `OPTION` for a backend that there is not, or whose workers do not take from this queue. */
   function nameOf(job: Job | undefined, { backend, queue = job?.queue ?? '' }: EnqueueOptions): string {

@@ -5,9 +5,8 @@ import type { LongshoreEvent } from '../base/events.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import { lookAtBatches } from '../features/batches/look.ts';
 import { tick } from '../features/schedules/tick.ts';
+import { eachOf, scoped } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import { eachOf } from '../routing/belongs.ts';
-import { scoped } from '../routing/queues-on.ts';
 
 export interface ScheduleResult {
   /** Ids of the new jobs. */

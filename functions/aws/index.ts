@@ -3,9 +3,9 @@
 import type { Stores } from '../../core/contract/store.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { abilitiesOf, checkAbilities } from '../../core/kernel/enqueue/abilities.ts';
+import { checkNamed } from '../../core/kernel/enqueue/backends.ts';
 import { connectOne } from '../../core/kernel/enqueue/connect.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
-import { checkNamed } from '../../core/routing/backends.ts';
 import type { Beside } from '../../core/routing/beside.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';
 import type { ScheduleResult } from '../../core/serverless/schedule.ts';

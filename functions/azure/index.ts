@@ -5,9 +5,9 @@ import { config, shown } from '../../core/base/errors.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { type Abilities, checkAbilities } from '../../core/kernel/enqueue/abilities.ts';
+import { queuesOn } from '../../core/kernel/enqueue/backends.ts';
 import { knownAbilities } from '../../core/kernel/enqueue/known-abilities.ts';
 import type { Beside } from '../../core/routing/beside.ts';
-import { queuesOn } from '../../core/routing/queues-on.ts';
 import { createScheduleHandler } from '../../core/serverless/schedule.ts';
 import type { HttpOptions } from '../../core/surfaces/http/index.ts';
 import { createEnqueueHandler } from './app/enqueue.ts';
@@ -74,7 +74,7 @@ export function azure(app: App, options: AzureOptions): void {
       `Expected drainMs of azure() to be at most 3000, got ${drainMs}: the host ends the process 5 seconds after it has asked.`,
     );
   }
-  const queues = entitiesOf(options.queues ?? (backends ? queuesOn(app, on, {}) : app.queues));
+  const queues = entitiesOf(options.queues ?? (backends ? queuesOn(app, on) : app.queues));
   for (const [name, entity] of Object.entries(queues)) {
     // Names like %NAME% are checked later, when settings are read.
     if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);

@@ -1,7 +1,7 @@
 /** What a child of `longshore dev` does: it is the worker, or the dashboard. */
 
 import { systemClock } from '../../core/base/clock.ts';
-import { isBackend } from '../../core/routing/backends.ts';
+import { isBackend } from '../../core/kernel/enqueue/backends.ts';
 import { untilStopped } from '../cli/commands/stopping.ts';
 import type { Input, Result } from '../cli/definition.ts';
 import { messageOf } from '../cli/errors.ts';

@@ -1,9 +1,8 @@
 /** `longshore/prometheus`: the numbers of an app and its queue, for Prometheus. `docs/metrics.md` lists them. */
 
 import { Registry } from 'prom-client';
+import { eachOf, scoped } from '../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
-import { eachOf } from '../../core/routing/belongs.ts';
-import { scoped } from '../../core/routing/queues-on.ts';
 import { countEvents } from './count-events.ts';
 import { gaugeQueues, gaugeWorkers } from './gauges.ts';
 import { createLabelSets } from './label-sets.ts';

@@ -9,9 +9,9 @@ import type { BatchStore } from '../../contract/batches.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { CommonBatchOptions, JobOfBatch } from '../../kernel/app/batch.ts';
 import type { Job } from '../../kernel/app/job.ts';
+import { isOn } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { checked, checkJob, wrongOption } from '../../kernel/enqueue/prepare.ts';
-import { isOn } from '../../routing/belongs.ts';
 import { batchPattern, type EndName, endNames } from './ids.ts';
 import { checkFailures } from './plan.ts';
 

@@ -2,9 +2,9 @@
 
 import { config } from '../../base/errors.ts';
 import type { LimitState, LimitStore } from '../../contract/limits.ts';
+import { declaredOn } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';
-import { declaredOn } from '../../routing/belongs.ts';
 import { jobOf } from './holders.ts';
 
 export interface LimitView {

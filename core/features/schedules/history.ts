@@ -4,8 +4,8 @@ import type { JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord } from '../../contract/store.ts';
 import { momentOf } from '../../envelope/schedule-of.ts';
 import type { Schedule } from '../../kernel/app/schedule.ts';
+import { homeOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { homeOf } from '../../routing/belongs.ts';
 import { readCursor, scheduleNamed } from './cursor.ts';
 import type { Skipped } from './skipped.ts';
 

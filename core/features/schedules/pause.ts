@@ -6,9 +6,9 @@
 import { type Clock, pause } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import type { Schedule } from '../../kernel/app/schedule.ts';
+import { homeOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { claimPastReaders } from '../../kit/records/peek.ts';
-import { homeOf } from '../../routing/belongs.ts';
 import { type Cursor, cursorKey, readCursor, scheduleNamed, storedText } from './cursor.ts';
 import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skipped.ts';
 

@@ -6,10 +6,10 @@ import type { JobContext } from '../../envelope/envelope.ts';
 import { scheduleKey } from '../../envelope/schedule-of.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { Schedule } from '../../kernel/app/schedule.ts';
+import { homeOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { believed } from '../../kit/records/believed.ts';
 import { claimPastReaders } from '../../kit/records/peek.ts';
-import { homeOf } from '../../routing/belongs.ts';
 import { type Cursor, cursorKey, stored } from './cursor.ts';
 import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skipped.ts';
 

@@ -1,6 +1,6 @@
 import type { App } from '../../kernel/app/app.ts';
+import { keepsSchedules } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { keepsSchedules } from '../../routing/belongs.ts';
 
 /**
  * Enqueues a job for each moment since the last tick, of the schedules in code and of those made at run time; returns the ids. A failing schedule emits `schedule.failed` and

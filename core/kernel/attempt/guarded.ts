@@ -5,7 +5,7 @@
 
 import { toError } from '../../base/failure.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
-import { eachOf } from '../../routing/belongs.ts';
+import { eachOf } from '../enqueue/backends.ts';
 import { isOneTooMany } from './admit.ts';
 import { answered } from './answered.ts';
 import type { Admitted, Attempt, End, Maybe, Step } from './attempt.ts';

@@ -2,9 +2,9 @@
 
 import { config } from '../../base/errors.ts';
 import type { GroupOrder } from '../../contract/queue.ts';
-import { declaredOn } from '../../routing/belongs.ts';
 import type { App } from '../app/app.ts';
 import type { UniqueRule } from '../app/unique.ts';
+import { declaredOn } from './backends.ts';
 import type { Client } from './client.ts';
 
 /** The features of a backend, with the store beside it. */

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { lookAtBatches, lookEveryMs } from '../../features/batches/look.ts';
 import { flushMs } from '../../features/metrics/collector.ts';
 import type { Run } from '../attempt/run.ts';
+import { scoped } from '../enqueue/backends.ts';
 import { reap } from './reap.ts';
 import { renewing } from './renew-leases.ts';
 import type { WorkerState } from './state.ts';
@@ -117,11 +118,8 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   }
   const { alerts } = app;
   if (alerts)
-    watch.every('evaluating alerts', firstAfter(firstLookMs, lookMs), async () =>
-      alerts.evaluate(
-        client.name === undefined ? client : (await import('../../routing/queues-on.ts')).scoped(client),
-        'worker',
-      ),
+    watch.every('evaluating alerts', firstAfter(firstLookMs, lookMs), () =>
+      alerts.evaluate(scoped(client), 'worker'),
     );
   if (settings.maxRuntimeMs !== null) watch.once(settings.maxRuntimeMs, () => state.stop('max-runtime'));
   return {

@@ -4,8 +4,6 @@ import { type StopReason, tellWarning } from '../../base/events.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { Stores } from '../../contract/store.ts';
-import { type Backends, isBackend } from '../../routing/backends.ts';
-import type { RoutingOptions } from '../../routing/client.ts';
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
 import { refuse } from '../enqueue/abilities.ts';
@@ -42,16 +40,6 @@ export interface WorkerOptions {
   /** For tests: the resident memory of the process. */
   readonly testing?: { readonly rssBytes?: () => number };
 }
-
-/** For a worker of each of several backends, with the same options. */
-export interface EachWorkerOptions extends Omit<WorkerOptions, 'backend' | 'store'>, RoutingOptions {
-  readonly backend: Backends;
-  /** The only one that jobs are taken from. @default all that this process uses */
-  readonly on?: string;
-}
-
-export const isAlone = (options: WorkerOptions | EachWorkerOptions): options is WorkerOptions =>
-  isBackend(options.backend);
 
 export interface WorkerSettings
   extends Required<Omit<WorkerOptions, 'store' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs' | 'testing'>> {

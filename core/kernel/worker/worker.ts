@@ -25,14 +25,7 @@ import { attempt } from '../flow.ts';
 import { groupAcks } from './ack-groups.ts';
 import { mayEndProcess, runningAlone } from './alone.ts';
 import { startMaintenance } from './maintenance.ts';
-import {
-  type EachWorkerOptions,
-  isAlone,
-  settingsOf,
-  type WorkerOptions,
-  type WorkerSettings,
-  type WorkerSummary,
-} from './options.ts';
+import { settingsOf, type WorkerOptions, type WorkerSettings, type WorkerSummary } from './options.ts';
 import { reap } from './reap.ts';
 import { RunList } from './run-list.ts';
 import type { Worker, WorkerState } from './state.ts';
@@ -58,20 +51,16 @@ const leave = (): void => {};
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export function startWorker(app: App, options: WorkerOptions): Worker;
-/** A worker for each of several backends, which stand for one. */
-export function startWorker(app: App, options: EachWorkerOptions): Promise<Worker>;
-export function startWorker(app: App, options: WorkerOptions | EachWorkerOptions): Worker | Promise<Worker> {
+/** A worker of one backend. */
+export function startWorker(app: App, options: WorkerOptions): Worker {
   refuseInsideIsolate('startWorker');
   app.keyRing(); // a missing key must stop the start, not the first job
-  if (!isAlone(options))
-    return import('./each.ts').then((it) => it.startEach(app, options, { settingsOf, startOne }));
   const { backend, store } = options;
   const client = connectOne(app, backend, store ? { store } : {});
   return startOne(app, settingsOf(app, options), client);
 }
 
-function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
+export function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
   const { backend, concurrency, queues } = settings;
   const { ackAndFetch } = backend.hints ?? {};
   /** A backend that gives out leases but does not confirm acks must not be asked for more and more of them. */

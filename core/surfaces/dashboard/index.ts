@@ -2,8 +2,8 @@
 
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { App } from '../../kernel/app/app.ts';
+import type { Backends } from '../../kernel/enqueue/backends.ts';
 import type { ConnectOptions } from '../../kernel/enqueue/client.ts';
-import type { Backends } from '../../routing/backends.ts';
 import type { RoutingOptions } from '../../routing/client.ts';
 import { connect } from '../../routing/connect.ts';
 import { createDashboard, type DashboardHandler } from './dashboard.ts';

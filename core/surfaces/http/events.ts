@@ -4,7 +4,7 @@ import { shown } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
 import { emit } from '../../features/steps/emit.ts';
 import type { EmitOptions } from '../../kernel/app/durable.ts';
-import { eachOf } from '../../routing/belongs.ts';
+import { eachOf } from '../../kernel/enqueue/backends.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { assertFlat } from './enqueue.ts';

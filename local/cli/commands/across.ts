@@ -1,8 +1,7 @@
 /** One command on several backends: it lists what each of them has, or works on the one that has what it was given. */
 
+import { backendOf, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
-import { backendOf } from '../../../core/routing/belongs.ts';
-import { queuesOn } from '../../../core/routing/queues-on.ts';
 import type { Command, Input, Result } from '../definition.ts';
 import { CliError, explain, usage } from '../errors.ts';
 import { joinTables } from '../output/joined-tables.ts';
@@ -131,9 +130,7 @@ async function hasJob({ stores: { records } }: Client, given: string): Promise<b
 
 async function homeOfQueues({ session, args }: Input, names: readonly string[]): Promise<string> {
   const { app, failover } = await session.config();
-  const homes = names.filter((name) =>
-    args.some((queue) => queuesOn(app, name, failover ? { failover } : {}).includes(queue)),
-  );
+  const homes = names.filter((name) => args.some((queue) => queuesOn(app, name, failover).includes(queue)));
   if (homes.length < 2) return homes[0] ?? names[0]!;
   throw usage(
     `Expected queues of one backend, got those of ${homes.join(' and ')}. Name one of them with --backend.`,

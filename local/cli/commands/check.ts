@@ -1,6 +1,6 @@
 import { type Abilities, abilitiesOf, type Unmet, unmetBy } from '../../../core/kernel/enqueue/abilities.ts';
+import { isBackend } from '../../../core/kernel/enqueue/backends.ts';
 import { knownAbilities } from '../../../core/kernel/enqueue/known-abilities.ts';
-import { isBackend } from '../../../core/routing/backends.ts';
 import { hint } from '../config/nearest.ts';
 import { defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';

@@ -3,10 +3,10 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import { readCursor } from '../../../core/features/schedules/cursor.ts';
 import { lateStored } from '../../../core/features/schedules/stored/late.ts';
+import { homeOf } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { healthyWithinMs, workerStateOf } from '../../../core/kit/worker-state.ts';
-import { homeOf } from '../../../core/routing/belongs.ts';
 import { count, span } from '../output/ui.ts';
 
 /** `null`: could not be asked. What is bad has a remedy. */

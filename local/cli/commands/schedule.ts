@@ -1,9 +1,8 @@
 import { scheduleHistory } from '../../../core/features/schedules/history.ts';
 import { tick as tickOnce } from '../../../core/features/schedules/tick.ts';
 import type { Schedule } from '../../../core/kernel/app/schedule.ts';
+import { eachOf, scoped } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
-import { eachOf } from '../../../core/routing/belongs.ts';
-import { scoped } from '../../../core/routing/queues-on.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
 import { type Entry, nameArgs, noSchedule, showSchedule, tookText } from './show-schedule.ts';

@@ -2,8 +2,8 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedule.ts';
+import { keepsSchedules } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
-import { keepsSchedules } from '../../../core/routing/belongs.ts';
 import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, integer, name, oneOf, words } from '../config/values.ts';

@@ -6,9 +6,8 @@ import { pathToFileURL } from 'node:url';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
-import type { Backends } from '../../../core/routing/backends.ts';
+import { type Backends, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
-import { queuesOn } from '../../../core/routing/queues-on.ts';
 import type { DashboardAuthorize } from '../../../core/surfaces/dashboard/index.ts';
 import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
@@ -164,7 +163,7 @@ async function openBackend(
       `Expected the backend of ${shown} to be a QueueBackend such as sqlite('jobs.db'), got ${kindOf(backend)}.`,
     );
   }
-  backend.admin?.know?.(name === undefined ? app.queues : queuesOn(app, name, {}));
+  backend.admin?.know?.(name === undefined ? app.queues : queuesOn(app, name));
   return backend;
 }
 

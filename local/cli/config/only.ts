@@ -1,7 +1,7 @@
 /** One of the backends that a config exports. */
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { type Backends, isBackend } from '../../../core/routing/backends.ts';
+import { type Backends, isBackend } from '../../../core/kernel/enqueue/backends.ts';
 import { usage } from '../errors.ts';
 import { hint } from './nearest.ts';
 

@@ -2,13 +2,12 @@
 
 import { relative } from 'node:path';
 import type { Stores } from '../../../core/contract/store.ts';
+import { isBackend, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { clientOf } from '../../../core/kernel/enqueue/connect.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
-import { isBackend } from '../../../core/routing/backends.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
 import { connect } from '../../../core/routing/connect.ts';
-import { queuesOn } from '../../../core/routing/queues-on.ts';
 import { route } from '../../../core/routing/route.ts';
 import type { Io } from '../io.ts';
 import type { Config } from './config.ts';
@@ -95,7 +94,7 @@ export function createOpened(
     async queues(): Promise<readonly string[]> {
       const { app, failover } = await config();
       const own = await nameOfBackend();
-      return own === undefined ? app.queues : queuesOn(app, own, failover ? { failover } : {});
+      return own === undefined ? app.queues : queuesOn(app, own, failover);
     },
     close,
   };

@@ -3,8 +3,8 @@
 import { hostname } from 'node:os';
 import type { Check, Problem } from '../../../core/contract/diagnosis.ts';
 import type { KeyRing } from '../../../core/envelope/signing.ts';
+import { keepsSchedules } from '../../../core/kernel/enqueue/backends.ts';
 import { CannotLook } from '../../../core/kit/diagnosis/checks-of.ts';
-import { keepsSchedules } from '../../../core/routing/belongs.ts';
 import { count, span, when } from '../output/ui.ts';
 import type { DoctorFacts } from './facts.ts';
 

@@ -17,7 +17,7 @@ import {
   tick,
 } from '../../../core/index.ts';
 import type { AppOptions } from '../../../core/kernel/app/app.ts';
-import type { Backends } from '../../../core/routing/backends.ts';
+import type { Backends } from '../../../core/kernel/enqueue/backends.ts';
 import { behind, type Gate } from './calls.ts';
 import type { Timeline } from './timeline.ts';
 

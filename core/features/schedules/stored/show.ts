@@ -1,8 +1,8 @@
 /** One schedule that was made at run time, for people. */
 
 import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
+import { keepsSchedules } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
-import { keepsSchedules } from '../../../routing/belongs.ts';
 import { historyOf, type ScheduleHistory } from '../history.ts';
 import { scheduleOf } from './text.ts';
 

@@ -4,9 +4,9 @@ import { config, type LongshoreError } from '../../../base/errors.ts';
 import { backendError } from '../../../base/failure.ts';
 import type { ScheduleStore, StoredSchedule } from '../../../contract/schedules.ts';
 import type { App } from '../../../kernel/app/app.ts';
+import { eachOf, homeOf } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { forEach } from '../../../kit/parallel.ts';
-import { eachOf, homeOf } from '../../../routing/belongs.ts';
 import { tickOne } from '../scheduler.ts';
 import { type Definition, definitionOf, jobOf, rowOf, scheduleOf, sealed } from './text.ts';
 

@@ -11,9 +11,9 @@ import type {
   StoredScheduleDefinition,
   StoredScheduleInfo,
 } from '../../../kernel/app/stored-schedule.ts';
+import { eachOf, homeOf } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { checkJob, prepare } from '../../../kernel/enqueue/prepare.ts';
-import { eachOf, homeOf } from '../../../routing/belongs.ts';
 import { pauseSchedule, resumeSchedule } from '../pause.ts';
 import { type Definition, definitionOf, hasSameTiming, infoOf, jobOf, rowOf, scheduleOf } from './text.ts';
 

@@ -1,5 +1,5 @@
 import { childStates } from '../../../features/batches/roles.ts';
-import { eachOf } from '../../../routing/belongs.ts';
+import { eachOf } from '../../../kernel/enqueue/backends.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { BatchDetail, BatchList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';

@@ -1,5 +1,5 @@
 import type { ChainedJobView } from '../../../kernel/app/chain.ts';
-import { eachOf } from '../../../routing/belongs.ts';
+import { eachOf } from '../../../kernel/enqueue/backends.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { ChainView } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';

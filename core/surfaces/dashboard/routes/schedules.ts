@@ -4,8 +4,8 @@ import { type ScheduleHistory, scheduleHistory } from '../../../features/schedul
 import { isPaused } from '../../../features/schedules/pause.ts';
 import type { Schedule } from '../../../kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
+import { keepsSchedules } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
-import { keepsSchedules } from '../../../routing/belongs.ts';
 import type { ScheduleDetail, ScheduleView, StoredScheduleList, StoredScheduleView } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { change } from './change.ts';

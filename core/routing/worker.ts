@@ -1,43 +1,55 @@
-/** Works several backends in one process: a worker for each, which stand for one. */
+/** A worker of one backend, or of several in one process: a worker for each, which stand for one. */
 
-import { config, shown } from '../../base/errors.ts';
-import type { StopReason } from '../../base/events.ts';
-import { viewOf } from '../../routing/beside.ts';
-import { connect } from '../../routing/connect.ts';
-import { jobsOn, queuesOn } from '../../routing/queues-on.ts';
-import type { App } from '../app/app.ts';
-import type { Job } from '../app/job.ts';
-import type { Client } from '../enqueue/client.ts';
-import type { EachWorkerOptions, WorkerOptions, WorkerSettings, WorkerSummary } from './options.ts';
-import type { Worker } from './state.ts';
+import { config, shown } from '../base/errors.ts';
+import type { StopReason } from '../base/events.ts';
+import { refuseInsideIsolate } from '../features/sandbox/inside.ts';
+import type { App } from '../kernel/app/app.ts';
+import { type Backends, isBackend, jobsOn, queuesOn } from '../kernel/enqueue/backends.ts';
+import { settingsOf, type WorkerOptions, type WorkerSummary } from '../kernel/worker/options.ts';
+import type { Worker } from '../kernel/worker/state.ts';
+import { startOne, startWorker as startOnly } from '../kernel/worker/worker.ts';
+import { viewOf } from './beside.ts';
+import type { RoutingOptions } from './client.ts';
+import { connect } from './connect.ts';
+
+/** For a worker of each of several backends, with the same options. */
+export interface EachWorkerOptions extends Omit<WorkerOptions, 'backend' | 'store'>, RoutingOptions {
+  readonly backend: Backends;
+  /** The only one that jobs are taken from. @default all that this process uses */
+  readonly on?: string;
+}
 
 /** Ends of one backend's work, which leave the others theirs. */
 const ownEnds: readonly StopReason[] = ['once', 'idle', 'backend-failed'];
 
-/** What one worker is made of. Given, because a bundler would load the polling worker for an import of it. */
-interface Parts {
-  settingsOf(app: App, options: WorkerOptions, jobs: readonly Job[]): WorkerSettings;
-  startOne(app: App, settings: WorkerSettings, client: Client): Worker;
+export function startWorker(app: App, options: WorkerOptions): Worker;
+/** A worker for each of several backends, which stand for one. */
+export function startWorker(app: App, options: EachWorkerOptions): Promise<Worker>;
+export function startWorker(app: App, options: WorkerOptions | EachWorkerOptions): Worker | Promise<Worker> {
+  return isAlone(options) ? startOnly(app, options) : startEach(app, options);
 }
 
-export function startEach(app: App, options: EachWorkerOptions, { settingsOf, startOne }: Parts): Worker {
+const isAlone = (options: WorkerOptions | EachWorkerOptions): options is WorkerOptions =>
+  isBackend(options.backend);
+
+async function startEach(app: App, options: EachWorkerOptions): Promise<Worker> {
+  refuseInsideIsolate('startWorker');
+  app.keyRing(); // a missing key must stop the start, not the first job
   const { backend: backends, on, failover = {}, store = {}, ...rest } = options;
-  const routing = { failover, store };
-  const client = connect(app, backends, routing);
+  const client = connect(app, backends, { failover, store });
   if (on !== undefined && !client.backends.has(on))
     throw config(`Expected on to be one of ${[...client.backends.keys()].join(', ')}, got ${shown(on)}.`);
   // All are looked at before the first one takes a job.
   const starts = [...client.backends].flatMap(([name, own]) => {
     if (on !== undefined && on !== name) return [];
-    const jobs = jobsOn(app, name, routing);
-    const queues = queuesAt(app, name, queuesOn(app, name, routing), options);
+    const queues = queuesAt(app, name, queuesOn(app, name, failover), options);
     if (queues.length === 0 && on === undefined) return [];
-    const settings = settingsOf(app, { ...rest, backend: own.backend, queues }, jobs);
+    const settings = settingsOf(app, { ...rest, backend: own.backend, queues }, jobsOn(app, name, failover));
     return [{ settings, client: viewOf(client, name) }];
   });
   if (starts.length === 0)
     throw config('A worker needs at least one queue, got none. Define a job or name queues.');
-  return together(starts.map(({ settings, client }) => startOne(app, settings, client)));
+  return together(starts.map((one) => startOne(app, one.settings, one.client)));
 }
 
 /** A queue that the app does not name is one of the default backend. */

@@ -1,0 +1,123 @@
+/** Several backends of one app, by name, and what belongs to which. All programs load this. */
+
+import { config, LongshoreError } from '../../base/errors.ts';
+import type { QueueBackend } from '../../contract/queue.ts';
+import type { App } from '../app/app.ts';
+import type { Job } from '../app/job.ts';
+import type { QueueRules } from '../app/queues.ts';
+import type { Client } from './client.ts';
+
+/** All that the app has. `default` is for jobs and queues that name none; `null` = this process does not use it. */
+export interface Backends {
+  readonly default: QueueBackend | null;
+  readonly [name: string]: QueueBackend | null;
+}
+
+/** The backend that takes the new jobs of another one, by the name of that, while it does not answer. */
+export type Failover = Readonly<Record<string, string>>;
+
+export const isBackend = (one: QueueBackend | Backends): one is QueueBackend =>
+  typeof one?.enqueue === 'function';
+
+/** Throws `CONFIG` unless a name is one of these. */
+export function checkGiven(whose: string, name: string | null, names: readonly string[]): void {
+  if (name !== null && !names.includes(name))
+    throw config(
+      `${whose} names backend "${name}", but given is ${names.join(', ') || 'none by name'}. Give connect() all backends by name, null for one that this process does not use.`,
+    );
+}
+
+/** Throws `CONFIG` for a job or a queue with a backend that is none of these. */
+export function checkNamed({ jobs, queueRules }: App, names: readonly string[]): void {
+  for (const [name, { backend }] of jobs) checkGiven(`Job or queue "${name}"`, backend, names);
+  for (const [name, { backends }] of queueRules)
+    for (const backend of backends) checkGiven(`Job or queue "${name}"`, backend, names);
+}
+
+export const notOne = (name: unknown, names: readonly string[]): LongshoreError =>
+  new LongshoreError('OPTION', `Expected backend to be one of ${names.join(', ')}, got "${name}".`);
+
+/** The name of the backend that a job belongs to. @param queue another than its own */
+export const backendOf = (
+  { queueRules }: Pick<App, 'queueRules'>,
+  job: Pick<Job, 'backend' | 'queue'>,
+  queue: string = job.queue,
+): string => job.backend ?? queueRules.get(queue)?.backend ?? 'default';
+
+/** The backends whose workers take this job: its own, and others that its queue names. */
+const takersOf = (
+  app: Pick<App, 'queueRules'>,
+  job: Pick<Job, 'backend' | 'queue'>,
+  queue: string = job.queue,
+): readonly string[] => [backendOf(app, job, queue), ...(app.queueRules.get(queue)?.backends ?? [])];
+
+/** The jobs of a backend, and what its queues keep to. @param name `undefined` = it has all */
+export function declaredOn(
+  app: App,
+  name: string | undefined,
+): { readonly jobs: readonly Job[]; readonly rules: readonly (readonly [queue: string, QueueRules])[] } {
+  const jobs = [...app.jobs.values()].filter(
+    (job) => name === undefined || takersOf(app, job).includes(name),
+  );
+  const isHere = (queue: string, { backend, backends }: QueueRules): boolean =>
+    name === undefined ||
+    (backend ?? 'default') === name ||
+    backends.includes(name) ||
+    jobs.some((job) => job.queue === queue);
+  return { jobs, rules: [...app.queueRules].filter(([queue, rules]) => isHere(queue, rules)) };
+}
+
+/** Whether what belongs to this job is kept by this client's own backend. */
+export const isOn = ({ app, name }: Pick<Client, 'app' | 'name'>, job: Job): boolean =>
+  name === undefined || backendOf(app, job) === name;
+
+/**
+ * The client whose backend and stores keep what belongs to this job; `null` = this one does not reach them. Its `enqueue` is that of
+ * the whole: it goes to another backend while this one does not answer.
+ */
+export function homeOf(client: Client, job: Job): Client | null {
+  const home = client.backends?.get(backendOf(client.app, job));
+  if (home) return { ...home, enqueue: client.enqueue };
+  return isOn(client, job) ? client : null;
+}
+
+/** The clients of all backends that are reached, or of the one. */
+export const eachOf = (client: Client): Client[] => [...(client.backends?.values() ?? [client])];
+
+/** Whether schedules may be made at run time in one of them. */
+export const keepsSchedules = (client: Client): boolean =>
+  eachOf(client).some(({ stores }) => stores.schedules !== undefined);
+
+/** The jobs that belong to a backend, or come to it while theirs does not answer. */
+export const jobsOn = (app: App, name: string, failover: Failover = {}): Job[] =>
+  [...app.jobs.values()].filter((job) =>
+    takersOf(app, job).some((own) => own === name || failover[own] === name),
+  );
+
+/** The queues that the workers of a backend take from: those of its jobs, and those that only options name, where they belong. */
+export function queuesOn(app: App, name: string, failover: Failover = {}): string[] {
+  const { queueRules, accepts } = app;
+  const own = new Set([...app.jobs.values()].map(({ queue }) => queue));
+  const comesHere = (home: string): boolean => home === name || failover[home] === name;
+  const isHere = (queue: string): boolean => {
+    const accepted = [...(accepts.get(queue) ?? [])].flatMap((job) => app.jobs.get(job) ?? []);
+    const { backends } = queueRules.get(queue) ?? {};
+    const homes =
+      accepted.length > 0
+        ? accepted.flatMap((job) => takersOf(app, job, queue))
+        : backends?.length
+          ? backends
+          : ['default'];
+    return homes.some(comesHere);
+  };
+  const named = app.queues.filter((queue) => !own.has(queue) && isHere(queue));
+  return [...new Set([...jobsOn(app, name, failover).map(({ queue }) => queue), ...named])];
+}
+
+/** The same client, and of the app only the queues and schedules that its own backend keeps. */
+export function scoped(client: Client): Client {
+  const { app, name } = client;
+  if (name === undefined) return client;
+  const schedules = app.schedules.filter(({ job }) => isOn(client, job));
+  return { ...client, app: { ...app, queues: queuesOn(app, name), schedules } };
+}
