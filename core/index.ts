@@ -19,7 +19,7 @@ export type { HandlerContext, Job } from './kernel/app/job.ts';
 export { defineJob } from './kernel/app/job.ts';
 export type { Middleware } from './kernel/app/middleware.ts';
 export type { EnqueuedJob, EnqueueOptions } from './kernel/app/options.ts';
-export { delays, exponential, fixed, none, perError, type RetryPolicy } from './kernel/app/retry.ts';
+export { delays, exponential, fixed, noRetry, perError, type RetryPolicy } from './kernel/app/retry.ts';
 export { defineSchedule, type Schedule } from './kernel/app/schedule.ts';
 export type { Schedules, StoredScheduleInfo } from './kernel/app/stored-schedule.ts';
 export type { Client, ConnectOptions } from './kernel/enqueue/client.ts';

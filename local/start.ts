@@ -65,7 +65,7 @@ const kinds = {
   http: '',
   metrics: '',
 } satisfies OptionKinds<LocalOptions>;
-const eachKinds = { ...kinds, on: '', failover: '' } satisfies OptionKinds<EachLocalOptions>;
+const eachKinds = { ...kinds, backendName: '', failover: '' } satisfies OptionKinds<EachLocalOptions>;
 
 /** Throws `CONFIG` for a wrong option, `SCHEMA_VERSION` when the tables are not those of this version. */
 export async function startLocal(app: App, options: LocalOptions | EachLocalOptions): Promise<Local> {
@@ -113,7 +113,7 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
   const draining = new Set<string>();
   // All drain in the same time: a supervisor does not wait for one after the other.
   function endOthers(): void {
-    if (endAt > 0 || !worker || !(worker.each ?? [worker]).every(({ id }) => draining.has(id))) return;
+    if (endAt > 0 || !worker || !(worker.workers ?? [worker]).every(({ id }) => draining.has(id))) return;
     endAt = app.clock.now() + leastTickMs;
     void http?.close();
     void ticking?.stop();

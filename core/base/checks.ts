@@ -27,6 +27,29 @@ export function checkInteger(what: string, value: unknown, least: number): void 
 /** The options of a call: an integer of at least so much, a `typeof`, or `''` = other checks look at it. */
 export type OptionKinds<Options> = Readonly<Record<keyof Options, number | 'function' | 'boolean' | ''>>;
 
+/** Options that had another name in the first versions. */
+const renamed: Readonly<Record<string, string>> = {
+  while: 'during',
+  with: 'resultsPayload',
+  on: 'backendName',
+  backends: 'otherBackends',
+};
+
+/** `null` = nothing that `known` has was ever called so. */
+export function renamedText(given: string, whose: string, known: object): string | null {
+  const name = Object.hasOwn(renamed, given) ? renamed[given]! : null;
+  if (name === null || !Object.hasOwn(known, name)) return null;
+  return `Option ${given} of ${whose} is called ${name} now.`;
+}
+
+/** Where other options are not checked. */
+export function refuseRenamed(whose: string, given: object, known: object): void {
+  for (const name in given) {
+    const text = Object.hasOwn(known, name) ? null : renamedText(name, whose, known);
+    if (text !== null) throw config(text);
+  }
+}
+
 const aType = (type: string): string => `${type.startsWith('o') ? 'an' : 'a'} ${type}`;
 
 /** Throws for an option that there is not, too: in plain JavaScript a typing error would go unnoticed. */
@@ -35,7 +58,10 @@ export function checkOptions<Options>(whose: string, given: Options, kinds: Opti
     const value: unknown = given[name];
     const what = `${name} of ${whose}`;
     if (!Object.hasOwn(kinds, name))
-      throw config(`Unknown option ${shown(name)} of ${whose}, only ${Object.keys(kinds).join(', ')}.`);
+      throw config(
+        renamedText(name, whose, kinds) ??
+          `Unknown option ${shown(name)} of ${whose}, only ${Object.keys(kinds).join(', ')}.`,
+      );
     const kind = kinds[name];
     if (typeof kind === 'number') {
       if (value !== undefined) checkInteger(what, value, kind);

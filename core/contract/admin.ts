@@ -94,7 +94,7 @@ export interface QueueAdmin {
   /** What `longshore doctor` looks at in this service. Asks nothing yet: each check does. */
   diagnose?(request: DiagnosisRequest): Promise<readonly Check[]>;
   /** `stats` reads the messages to count them, so it must not be asked often. */
-  readonly countsByReading?: true;
+  readonly statsScanMessages?: true;
   /** All queues ever used, or only the one named. */
   stats(queue?: string): Promise<QueueStats[]>;
   /** The next messages in the order in which they would be fetched, ready before delayed. */

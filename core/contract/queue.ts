@@ -29,7 +29,7 @@ import type { MessageFacts } from './facts.ts';
 import type { AbandonReason, AttemptReport } from './outcome.ts';
 import type { SqlTransaction } from './sql.ts';
 import type { RecordStore, Stores } from './store.ts';
-import type { WaitingJobs } from './waiting.ts';
+import type { PendingJobs } from './waiting.ts';
 
 export type { SqlTransaction } from './sql.ts';
 
@@ -188,7 +188,7 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
   /** Whether the ordered groups of this queue are kept in order. Absent = those of none are. */
   keepsOrder?(queue: string, order: GroupOrder): boolean;
   /** Absent where a broker finds no message by its id. */
-  readonly waiting?: WaitingJobs;
+  readonly pending?: PendingJobs;
   /** Stores the messages as a part of the caller's transaction: they come to be when it commits, or never. */
   enqueueIn?(tx: SqlTransaction, messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
   begin?(): Promise<JobTransaction>;

@@ -157,7 +157,7 @@ export interface RecordStore {
    */
   watchEnd?(job: Pick<JobRecord, 'id' | 'queue'>, look: () => void): EndWatch;
   /** It answers as if there had never been a job: nothing can be read from it. */
-  readonly keepsNothing?: true;
+  readonly recordsDisabled?: true;
   /** For queues that keep no records themselves. Without it the store learns from its own queue what happens to a job. */
   readonly writer?: RecordWriter;
 }

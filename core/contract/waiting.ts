@@ -13,11 +13,11 @@ export interface WaitingChange extends Partial<Replacement> {
   /** Hidden until then (epoch ms); `null` = ready at once. Absent = it stays. */
   readonly notBefore?: number | null;
   /** The text that was read: `false` if the job has another one by now. So of two changes at once none is lost. */
-  readonly over?: string;
+  readonly expectedBody?: string;
 }
 
 /** Every verb answers `false` for a job that does not wait there. */
-export interface WaitingJobs {
+export interface PendingJobs {
   /** Makes delayed jobs ready now, in the place that their age gives them, and wakes a worker. */
   promote(jobs: readonly WaitingJob[]): Promise<boolean[]>;
   /**

@@ -7,30 +7,30 @@ import type { AuditEntry } from '../contract/audit.ts';
 import type { OperatorHost } from './host.ts';
 import type { OperatorAction } from './types.ts';
 
-/** Tells how many were changed until now, and what else there is to say. */
-type Tell = (count: number | null, note?: string) => void;
+/** Notes for the audit log how many things were changed until now, and what else there is to say. */
+type RecordChange = (changed: number | null, note?: string) => void;
 
 /** Where the stores keep no audit log, it is done without. Throws `BACKEND` when the first entry could not be written. */
 export async function audited<T>(
   { client, identity }: OperatorHost,
   action: OperatorAction,
   target: string,
-  work: (tell: Tell) => Promise<T>,
+  work: (record: RecordChange) => Promise<T>,
 ): Promise<T> {
   const { app, stores } = client;
   const { audit } = stores;
   const operation = app.newId();
   let count: number | null = null;
   let note: string | null = null;
-  const tell: Tell = (number, text) => {
-    count = number;
+  const record: RecordChange = (changed, text) => {
+    count = changed;
     note = text ?? note;
   };
   const entry = (phase: AuditEntry['phase'], id: string): AuditEntry => {
     const { actor, from } = identity;
     return { id, at: app.clock.now(), operation, phase, actor, from, action, target, count, note };
   };
-  if (!audit) return work(tell);
+  if (!audit) return work(record);
   try {
     await audit.append(entry('begun', operation));
   } catch (cause) {
@@ -49,11 +49,11 @@ export async function audited<T>(
       'audit',
     );
   try {
-    const result = await work(tell);
+    const result = await work(record);
     await end('done');
     return result;
   } catch (error) {
-    tell(count, toError(error).message);
+    record(count, toError(error).message);
     await end('failed');
     throw error;
   }

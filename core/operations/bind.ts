@@ -33,12 +33,12 @@ async function act(host: OperatorHost, operation: AnyChange, args: readonly stri
   const { action, subject, run, returned } = operation;
   const [target = ''] = args;
   if (subject && !(await subject.find(client, target))) throw notThere(subject, target);
-  return audited(host, action, target, async (tell) => {
+  return audited(host, action, target, async (record) => {
     const result: unknown = await run(client, ...args);
     const outcome = outcomeOf(result);
     if (subject && outcome === 'unknown') throw notThere(subject, target);
-    if (outcome === 'nothing') tell(0, textOf(operation, result));
-    else tell(typeof result === 'number' ? result : 1);
+    if (outcome === 'nothing') record(0, textOf(operation, result));
+    else record(typeof result === 'number' ? result : 1);
     return returned ? returned(result) : result;
   });
 }

@@ -33,13 +33,13 @@ export interface BulkWork {
   readonly perSecond?: RetryOptions['perSecond'];
 }
 
-/** @param tell hears how many are done, after each group */
+/** @param record is called with how many are done, after each group */
 export async function inBulk(
   client: Client,
   selection: DeadLetterSelection,
   options: BulkOptions,
   { check, act, watch = null, perSecond }: BulkWork,
-  tell: (done: number) => void,
+  record: (done: number) => void,
 ): Promise<BulkResult> {
   const { dryRun = false, limit = Infinity, signal, onProgress } = options;
   const missing: string[] = [];
@@ -83,7 +83,7 @@ export async function inBulk(
         if (inPasses !== null) for (const id of asked) taken.add(id);
         left += Math.max(0, asked.size - found);
         done += found;
-        tell(done);
+        record(done);
         report();
         if (await watch?.isFailing(report)) return result('failing');
       }

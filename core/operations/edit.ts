@@ -25,10 +25,10 @@ export async function edit(host: OperatorHost, id: string, options: EditOptions)
   const uploads: Upload[] = [];
   const replacement = await signedEdit(client, id, options, payloads ? uploads : null);
   if (options.dryRun) return;
-  await audited(host, 'dead.edit', id, async (tell) => {
+  await audited(host, 'dead.edit', id, async (record) => {
     if (payloads) for (const error of (await storePayloads(payloads, uploads)).values()) throw error;
     const count = await retryDeadLetters(client, [id], new Map([[id, replacement]]));
-    tell(count);
+    record(count);
     if (count === 0) throw noDeadLetter(id);
   });
 }

@@ -39,27 +39,27 @@ function onEach<Result>(
   work: (id: string) => Promise<Result>,
   isDone: (result: Result) => boolean,
 ): Promise<Record<string, Result>> {
-  return audited(host, action, selectionText({ ids }, {}), async (tell) => {
+  return audited(host, action, selectionText({ ids }, {}), async (record) => {
     const results: Record<string, Result> = {};
     let count = 0;
     await forEach(
       new Set(ids),
       async (id) => {
         results[id] = await work(id);
-        if (isDone(results[id])) tell(++count);
+        if (isDone(results[id])) record(++count);
       },
       atOnce,
     );
-    tell(count);
+    record(count);
     return results;
   });
 }
 
 /** The log names what was changed, and never a payload. */
 export function update(host: OperatorHost, id: string, change: JobChange<unknown>): Promise<boolean> {
-  return audited(host, 'job.update', id, async (tell) => {
+  return audited(host, 'job.update', id, async (record) => {
     const isDone = await updateJob(host.client, null, id, change, unmasked);
-    tell(isDone ? 1 : 0, Object.keys(change).join(', '));
+    record(isDone ? 1 : 0, Object.keys(change).join(', '));
     return isDone;
   });
 }
@@ -67,7 +67,7 @@ export function update(host: OperatorHost, id: string, change: JobChange<unknown
 /** With an idempotency key of its own: under the old one it would be taken for done. */
 export function runAgain(host: OperatorHost, id: string): Promise<string> {
   const { client } = host;
-  return audited(host, 'job.run-again', id, async (tell) => {
+  return audited(host, 'job.run-again', id, async (record) => {
     const body = await bodyOf(client, id);
     const envelope = verified(client.app, body);
     if (envelope.identifier !== id)
@@ -92,8 +92,8 @@ export function runAgain(host: OperatorHost, id: string): Promise<string> {
       ...(name != null && { name }),
       context: context ?? {},
     });
-    if (enqueued.duplicate) tell(0, `job ${enqueued.id} stands for it`);
-    else tell(1, `enqueued as ${enqueued.id}`);
+    if (enqueued.duplicate) record(0, `job ${enqueued.id} stands for it`);
+    else record(1, `enqueued as ${enqueued.id}`);
     return enqueued.id;
   });
 }

@@ -24,11 +24,11 @@ export async function reset(host: OperatorHost, key: string): Promise<boolean> {
   const limits = limitStoreOf(host.client);
   if (!isKey(key) || key === '')
     throw wrongOption(`the key of a limit to be a text of 1 to ${longestKey} characters`);
-  return audited(host, 'limit.reset', key, async (tell) => {
+  return audited(host, 'limit.reset', key, async (record) => {
     const changed = await limits.reset(key);
     await wakeAll(host.client, key);
-    if (changed) tell(1);
-    else tell(0, 'Nothing was in use, and nothing was held.');
+    if (changed) record(1);
+    else record(0, 'Nothing was in use, and nothing was held.');
     return changed;
   });
 }

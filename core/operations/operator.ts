@@ -35,9 +35,9 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
   async function atQueue<T>(action: OperatorAction, queue: string, work: () => Promise<T>): Promise<T> {
     checkQueue(queue);
     adminOf(client);
-    return audited(host, action, queue, async (tell) => {
+    return audited(host, action, queue, async (record) => {
       const result = await work();
-      if (typeof result === 'number') tell(result);
+      if (typeof result === 'number') record(result);
       return result;
     });
   }
@@ -58,16 +58,16 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
   ): Promise<void> {
     if (action.startsWith('schedule.')) await checkSchedule(name);
     else limitsFor(client, name);
-    await audited(host, action, name, async (tell) => {
-      if (await verb(client, name)) tell(1);
-      else tell(0, unchanged);
+    await audited(host, action, name, async (record) => {
+      if (await verb(client, name)) record(1);
+      else record(0, unchanged);
     });
   }
 
   function runStored(name: string): Promise<string> {
-    return audited(host, 'schedule.run', name, async (tell) => {
+    return audited(host, 'schedule.run', name, async (record) => {
       const id = await client.schedules.runNow(name);
-      tell(1, `enqueued as ${id}`);
+      record(1, `enqueued as ${id}`);
       return id;
     });
   }
@@ -110,12 +110,12 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
         const inCode = client.app.schedules.find((one) => one.name === name);
         if (!inCode) return runStored(name);
         const { job, payload } = inCode;
-        return audited(host, 'schedule.run', name, async (tell) => {
+        return audited(host, 'schedule.run', name, async (record) => {
           // No moment's key: its own moment stays to be enqueued.
           const idempotencyKey = `schedule-run:${name}@${client.app.newId()}`;
           const { id, duplicate } = await client.enqueue(job, payload, { idempotencyKey, name });
-          if (duplicate) tell(0, `job ${id} stands for it`);
-          else tell(1, `enqueued as ${id}`);
+          if (duplicate) record(0, `job ${id} stands for it`);
+          else record(1, `enqueued as ${id}`);
           return id;
         });
       },
@@ -124,15 +124,15 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
       resume: (name) =>
         change('schedule.resume', name, (one) => one.schedules.resume(name), 'It was not paused.'),
       upsert: (definition) =>
-        audited(host, 'schedule.upsert', String(definition?.name), async (tell) => {
+        audited(host, 'schedule.upsert', String(definition?.name), async (record) => {
           const made = await client.schedules.upsert(definition);
-          tell(1, `${made.timing}, job ${made.job}`);
+          record(1, `${made.timing}, job ${made.job}`);
           return made;
         }),
       remove: (name) =>
-        audited(host, 'schedule.remove', name, async (tell) => {
+        audited(host, 'schedule.remove', name, async (record) => {
           const isGone = await client.schedules.remove(name);
-          tell(isGone ? 1 : 0);
+          record(isGone ? 1 : 0);
           return isGone;
         }),
     },
@@ -142,9 +142,9 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
         const { checkEvent } = await import('../features/steps/emit.ts');
         checkEvent(event, key);
         const target = key === null ? event : `${event} with key ${JSON.stringify(key)}`;
-        return audited(host, 'event.emit', target, async (tell) => {
+        return audited(host, 'event.emit', target, async (record) => {
           const reached = await client.emit(event, payload, options);
-          tell(reached);
+          record(reached);
           return reached;
         });
       },

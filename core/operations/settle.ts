@@ -65,9 +65,9 @@ async function settle(
   work: BulkWork,
 ): Promise<BulkResult> {
   if (options.dryRun) return inBulk(host.client, selection, options, work, () => {});
-  return audited(host, action, selectionText(selection, { ...options }), async (tell) => {
-    tell(0);
-    const result = await inBulk(host.client, selection, options, work, tell);
+  return audited(host, action, selectionText(selection, { ...options }), async (record) => {
+    record(0);
+    const result = await inBulk(host.client, selection, options, work, record);
     const { done, missing, refused, left, ended } = result;
     const parts = [
       ended === 'all' || ended === 'partly' ? '' : `ended: ${ended}`,
@@ -75,7 +75,7 @@ async function settle(
       refused.length > 0 ? `${refused.length} refused` : '',
       left > 0 ? `${left} not found` : '',
     ];
-    tell(done, parts.filter((part) => part !== '').join(', ') || undefined);
+    record(done, parts.filter((part) => part !== '').join(', ') || undefined);
     return result;
   });
 }

@@ -27,7 +27,7 @@ export type Watch = ReturnType<typeof watchOf>;
 /** @param percent of those that have run again. Throws `OPTION` where no records are kept. */
 export function watchOf(client: Client, percent: number, signal: AbortSignal | undefined) {
   const { records } = client.stores;
-  if (records.keepsNothing)
+  if (records.recordsDisabled)
     throw wrongOption(
       `stopAbovePercent only with records, and backend "${client.backend.name}" keeps none. Give connect() a store, or leave it out`,
     );

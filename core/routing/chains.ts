@@ -16,7 +16,7 @@ export function homeOfChain(app: App, links: readonly unknown[]): string {
 
 export function chainsOfAll(clients: ReadonlyMap<string, Client>): Chains {
   const all = [...clients.values()];
-  const keeping = all.filter(({ stores }) => !stores.records.keepsNothing);
+  const keeping = all.filter(({ stores }) => !stores.records.recordsDisabled);
 
   return {
     async get(id) {

@@ -4,7 +4,7 @@ import type { CancelResult, JobRecord, Stores } from '../contract/store.ts';
 import type { MetricReport, MetricRequest } from '../features/metrics/report.ts';
 import type { App } from '../kernel/app/app.ts';
 import type { Job } from '../kernel/app/job.ts';
-import type { Kept } from '../kernel/app/kept.ts';
+import type { Jsonified } from '../kernel/app/jsonified.ts';
 import type { Client, ResultOptions } from '../kernel/enqueue/client.ts';
 
 export interface RoutingOptions {
@@ -28,7 +28,7 @@ export interface RoutedClient extends Client {
     job: Job<Input, Output>,
     id: string,
     options: ResultOptions & OfBackend,
-  ): Promise<Kept<Awaited<Output>> | null>;
+  ): Promise<Jsonified<Awaited<Output>> | null>;
   cancel(id: string, of?: OfBackend): Promise<CancelResult>;
   metrics(request?: MetricRequest & OfBackend): Promise<MetricReport>;
 }

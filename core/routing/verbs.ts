@@ -71,7 +71,7 @@ export function verbsOf(routing: Routing) {
   /** Asks those that find a job by its id. Where none does, the first one says so. */
   function changed(ask: (client: Client) => Promise<boolean>): Promise<boolean> {
     const all = clientsAt(undefined);
-    const able = all.filter(({ backend }) => backend.waiting);
+    const able = all.filter(({ backend }) => backend.pending);
     return firstOf(able.length > 0 ? able : all, ask, (isChanged) => isChanged);
   }
 
@@ -155,7 +155,7 @@ export function verbsOf(routing: Routing) {
       const askedAt = app.clock.now();
       const { resultOf } = await import('../kernel/enqueue/result.ts');
       const all = clientsAt(backend);
-      const keeping = all.filter(({ stores }) => !stores.records.keepsNothing);
+      const keeping = all.filter(({ stores }) => !stores.records.recordsDisabled);
       const [first] = keeping;
       if (!first) return resultOf(all[0]!, askedAt, job, id, options);
       /** Once it was found, only where it is. */

@@ -1,5 +1,6 @@
 /** A worker of one backend, or of several in one process: a worker for each, which stand for one. */
 
+import { refuseRenamed } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
 import { refuseInsideIsolate } from '../features/sandbox/inside.ts';
@@ -8,15 +9,15 @@ import { type Backends, isBackend, jobsOn, queuesOn } from '../kernel/enqueue/ba
 import { settingsOf, type WorkerOptions, type WorkerSummary } from '../kernel/worker/options.ts';
 import type { Worker } from '../kernel/worker/state.ts';
 import { startOne, startWorker as startOnly } from '../kernel/worker/worker.ts';
-import { viewOf } from './beside.ts';
 import type { RoutingOptions } from './client.ts';
 import { connect } from './connect.ts';
+import { viewOf } from './other-backends.ts';
 
 /** For a worker of each of several backends, with the same options. */
 export interface EachWorkerOptions extends Omit<WorkerOptions, 'backend' | 'store'>, RoutingOptions {
   readonly backend: Backends;
   /** The only one that jobs are taken from. @default all that this process uses */
-  readonly on?: string;
+  readonly backendName?: string;
 }
 
 /** Ends of one backend's work, which leave the others theirs. */
@@ -34,16 +35,19 @@ const isAlone = (options: WorkerOptions | EachWorkerOptions): options is WorkerO
 
 async function startEach(app: App, options: EachWorkerOptions): Promise<Worker> {
   refuseInsideIsolate('startWorker');
+  refuseRenamed('startWorker()', options, { backendName: '' });
   app.keyRing(); // a missing key must stop the start, not the first job
-  const { backend: backends, on, failover = {}, store = {}, ...rest } = options;
+  const { backend: backends, backendName, failover = {}, store = {}, ...rest } = options;
   const client = connect(app, backends, { failover, store });
-  if (on !== undefined && !client.backends.has(on))
-    throw config(`Expected on to be one of ${[...client.backends.keys()].join(', ')}, got ${shown(on)}.`);
+  if (backendName !== undefined && !client.backends.has(backendName))
+    throw config(
+      `Expected backendName to be one of ${[...client.backends.keys()].join(', ')}, got ${shown(backendName)}.`,
+    );
   // All are looked at before the first one takes a job.
   const starts = [...client.backends].flatMap(([name, own]) => {
-    if (on !== undefined && on !== name) return [];
+    if (backendName !== undefined && backendName !== name) return [];
     const queues = queuesAt(app, name, queuesOn(app, name, failover), options);
-    if (queues.length === 0 && on === undefined) return [];
+    if (queues.length === 0 && backendName === undefined) return [];
     const settings = settingsOf(app, { ...rest, backend: own.backend, queues }, jobsOn(app, name, failover));
     return [{ settings, client: viewOf(client, name) }];
   });
@@ -57,29 +61,29 @@ function queuesAt(
   app: App,
   name: string,
   own: readonly string[],
-  { queues, on }: EachWorkerOptions,
+  { queues, backendName }: EachWorkerOptions,
 ): readonly string[] {
   if (queues === undefined) return own;
-  if (on !== undefined) return queues;
+  if (backendName !== undefined) return queues;
   return queues.filter((queue) => own.includes(queue) || (name === 'default' && !app.queues.includes(queue)));
 }
 
-function together(each: readonly Worker[]): Worker {
-  const [first] = each;
-  if (each.length === 1) return first!;
+function together(workers: readonly Worker[]): Worker {
+  const [first] = workers;
+  if (workers.length === 1) return first!;
   let why: StopReason | null = null;
   const stop = async (reason: StopReason = 'stopped') => {
     why ??= reason;
-    await Promise.all(each.map((worker) => worker.stop(why!)));
+    await Promise.all(workers.map((worker) => worker.stop(why!)));
     return done;
   };
-  for (const worker of each)
+  for (const worker of workers)
     void worker.done.then(({ reason }) => ownEnds.includes(reason) || void stop(reason));
-  const done = Promise.all(each.map((worker) => worker.done)).then((all) => summaryOf(all, why));
+  const done = Promise.all(workers.map((worker) => worker.done)).then((all) => summaryOf(all, why));
   return {
     id: first!.id,
-    each,
-    running: () => each.reduce((sum, worker) => sum + worker.running(), 0),
+    workers,
+    running: () => workers.reduce((sum, worker) => sum + worker.running(), 0),
     stop,
     done,
   };

@@ -1,12 +1,13 @@
 /** `longshore/aws`: SQS as a queue, and the app as Lambda functions. */
 
+import { refuseRenamed } from '../../core/base/checks.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { abilitiesOf, checkAbilities } from '../../core/kernel/enqueue/abilities.ts';
 import { checkNamed } from '../../core/kernel/enqueue/backends.ts';
 import { connectOne } from '../../core/kernel/enqueue/connect.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
-import type { Beside } from '../../core/routing/beside.ts';
+import type { OtherBackends } from '../../core/routing/other-backends.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';
 import type { ScheduleResult } from '../../core/serverless/schedule.ts';
 import type { HttpOptions } from '../../core/surfaces/http/index.ts';
@@ -24,7 +25,7 @@ export { type S3Client, type S3PayloadsOptions, s3Payloads } from './s3/index.ts
 export { createSqsQueues, type SqsQueuesOptions } from './sqs/create.ts';
 export { type SqsBackend, type SqsOptions, sqs } from './sqs/index.ts';
 
-export interface LambdaOptions extends WorkerOptions, HttpOptions, Beside {
+export interface LambdaOptions extends WorkerOptions, HttpOptions, OtherBackends {
   readonly backend: SqsBackend;
   /** Keys, records and workers: SQS keeps none. */
   readonly store: Partial<Stores>;
@@ -46,20 +47,21 @@ export interface LambdaHandlers {
 export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
   const { backend, store, log = (line) => process.stdout.write(line) } = options;
   if (log) app.events.on(logLines(log));
+  refuseRenamed('lambda()', options, { backendName: '', otherBackends: '' });
   checkWorkerOptions(options);
-  const { on = 'default', backends } = options;
+  const { backendName = 'default', otherBackends } = options;
   app.keyRing();
-  if (backends) {
-    checkNamed(app, [on, ...Object.keys(backends)]);
-    checkAbilities(app, abilitiesOf({ backend, stores: store as Stores }), on);
+  if (otherBackends) {
+    checkNamed(app, [backendName, ...Object.keys(otherBackends)]);
+    checkAbilities(app, abilitiesOf({ backend, stores: store as Stores }), backendName);
   }
-  const alone = backends ? null : connectOne(app, backend, { store });
+  const alone = otherBackends ? null : connectOne(app, backend, { store });
   const client = onDemand(
     async () =>
       alone ??
-      (await import('../../core/routing/beside.ts')).connectBeside(app, backend, store, {
-        on,
-        backends: backends!,
+      (await import('../../core/routing/other-backends.ts')).connectWithOthers(app, backend, store, {
+        backendName,
+        otherBackends: otherBackends!,
       }),
   );
   // Each function loads only what it needs: one runs jobs, another serves HTTP.

@@ -1,13 +1,13 @@
 /** `longshore/azure`: Service Bus as a queue, and the app as Azure Functions. */
 
-import { checkInteger } from '../../core/base/checks.ts';
+import { checkInteger, refuseRenamed } from '../../core/base/checks.ts';
 import { config, shown } from '../../core/base/errors.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { type Abilities, checkAbilities } from '../../core/kernel/enqueue/abilities.ts';
 import { queuesOn } from '../../core/kernel/enqueue/backends.ts';
 import { knownAbilities } from '../../core/kernel/enqueue/known-abilities.ts';
-import type { Beside } from '../../core/routing/beside.ts';
+import type { OtherBackends } from '../../core/routing/other-backends.ts';
 import { createScheduleHandler } from '../../core/serverless/schedule.ts';
 import type { HttpOptions } from '../../core/surfaces/http/index.ts';
 import { createEnqueueHandler } from './app/enqueue.ts';
@@ -32,7 +32,7 @@ export interface AzureOptions
   extends WorkerOptions,
     QueueOptions,
     Pick<ServiceBusOptions, 'foreign'>,
-    Beside,
+    OtherBackends,
     Omit<HttpOptions, 'basePath' | 'development'> {
   /** The name of the setting that holds the connection string, or begins `…__fullyQualifiedNamespace`. */
   readonly connection: string;
@@ -62,7 +62,8 @@ export interface AzureOptions
 export function azure(app: App, options: AzureOptions): void {
   const { connection, credential, store, log, drainMs = 2_000, tick = '0 * * * * *' } = options;
   const { routePrefix = 'api', functions = loadFunctions(), foreign, sessions } = options;
-  const { on = 'default', backends } = options;
+  const { backendName = 'default', otherBackends } = options;
+  refuseRenamed('azure()', options, { backendName: '', otherBackends: '' });
   if (typeof connection !== 'string' || !/^[A-Za-z][\w.-]*$/.test(connection)) {
     throw config(
       `Expected connection to be the name of a setting, like SERVICEBUS_CONNECTION, got ${typeof connection === 'string' ? 'another text' : shown(connection)}.`,
@@ -74,7 +75,7 @@ export function azure(app: App, options: AzureOptions): void {
       `Expected drainMs of azure() to be at most 3000, got ${drainMs}: the host ends the process 5 seconds after it has asked.`,
     );
   }
-  const queues = entitiesOf(options.queues ?? (backends ? queuesOn(app, on) : app.queues));
+  const queues = entitiesOf(options.queues ?? (otherBackends ? queuesOn(app, backendName) : app.queues));
   for (const [name, entity] of Object.entries(queues)) {
     // Names like %NAME% are checked later, when settings are read.
     if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);
@@ -84,7 +85,7 @@ export function azure(app: App, options: AzureOptions): void {
   const known = { ...knownAbilities.servicebus, mostSlots: Number.POSITIVE_INFINITY };
   const keepsOrder: Abilities['keepsOrder'] = (queue, order) =>
     known.keepsOrder(queue, order) && sessions?.includes(queue) === true;
-  checkAbilities(app, { name: 'servicebus', ...known, keepsOrder }, backends ? on : undefined);
+  checkAbilities(app, { name: 'servicebus', ...known, keepsOrder }, otherBackends ? backendName : undefined);
   const running = createRunning(app, {
     queues,
     sessions,
@@ -92,8 +93,8 @@ export function azure(app: App, options: AzureOptions): void {
     store,
     log,
     drainMs,
-    on,
-    ...(backends && { backends }),
+    backendName,
+    ...(otherBackends && { otherBackends }),
     access: () => accessFrom(connection, credential),
   });
 

@@ -51,7 +51,7 @@ export function stepCarrier(
     async leave(jobs) {
       const ours = jobs.filter(({ message }) => carried.delete(message.id));
       await each(ours, async ({ message: { id, queue } }) => {
-        if (await leaveSteps(origin, to!, clock, id)) await goal.waiting?.promote([{ id, queue }]);
+        if (await leaveSteps(origin, to!, clock, id)) await goal.pending?.promote([{ id, queue }]);
       });
       return ours.length;
     },

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { JobRecord, RecordedJob, RecordStore } from '../../core/contract/store.ts';
-import type { WaitingJobs } from '../../core/contract/waiting.ts';
+import type { PendingJobs } from '../../core/contract/waiting.ts';
 import { newRow, recordOf } from '../../core/kit/records/row.ts';
 import { createWaiters } from '../backends/shared/waiters.ts';
 import { messageOf } from './row.ts';
@@ -50,7 +50,7 @@ export function recordsWith(
   find: (id: string) => Promise<OutboxRow | null>,
   bring: (ids: readonly string[]) => Promise<boolean>,
 ): RecordStore {
-  if (arrived.keepsNothing) return arrived;
+  if (arrived.recordsDisabled) return arrived;
   return {
     ...arrived,
     async get(id) {
@@ -75,25 +75,25 @@ export function recordsWith(
 }
 
 /** Jobs in the outbox are moved first; then they are found in the queue. */
-export function waitingWith(
-  waiting: WaitingJobs,
+export function pendingWith(
+  pending: PendingJobs,
   bring: (ids: readonly string[]) => Promise<boolean>,
-): WaitingJobs {
+): PendingJobs {
   const again = async <Answer>(id: string, work: () => Promise<Answer>): Promise<Answer> => {
     const answer = await work();
     return answer || !(await bring([id])) ? answer : work();
   };
   return {
     async promote(jobs) {
-      const first = await waiting.promote(jobs);
+      const first = await pending.promote(jobs);
       const left = jobs.filter((_, i) => !first[i]);
       if (left.length === 0 || !(await bring(left.map(({ id }) => id)))) return first;
-      const second = (await waiting.promote(left)).values();
+      const second = (await pending.promote(left)).values();
       return first.map((isPromoted) => isPromoted || second.next().value === true);
     },
-    change: (job, change) => again(job.id, () => waiting.change(job, change)),
-    remove: (job) => again(job.id, () => waiting.remove(job)),
-    read: (job) => again(job.id, () => waiting.read(job)),
+    change: (job, change) => again(job.id, () => pending.change(job, change)),
+    remove: (job) => again(job.id, () => pending.remove(job)),
+    read: (job) => again(job.id, () => pending.read(job)),
   };
 }
 

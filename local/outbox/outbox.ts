@@ -8,7 +8,7 @@ import { config, shown } from '../../core/base/errors.ts';
 import { backendError } from '../../core/base/failure.ts';
 import type { DeadLetter, DeadLetters, QueueAdmin } from '../../core/contract/admin.ts';
 import type { OutgoingMessage, QueueBackend, SendResult, SqlTransaction } from '../../core/contract/queue.ts';
-import { createBring, recordsWith, waitingWith } from './on-the-way.ts';
+import { createBring, pendingWith, recordsWith } from './on-the-way.ts';
 import { messageOf, refusal, rowOf } from './row.ts';
 import type { OutboxBacklog, OutboxTable, RefusedRow } from './table.ts';
 
@@ -83,7 +83,7 @@ export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
     now: source.now,
     recordsOf: (arrived) =>
       recordsWith(to.recordsOf?.(arrived) ?? arrived, (id) => table.find(name, id), bring),
-    ...(to.waiting ? { waiting: waitingWith(to.waiting, bring) } : {}),
+    ...(to.pending ? { pending: pendingWith(to.pending, bring) } : {}),
     ...(to.admin ? { admin: withRefused(to.admin, refused) } : {}),
     enqueueIn: (tx, messages) => write(messages, tx),
     // Through the outbox too, though there is no transaction: sent directly, it would overtake what waits there.

@@ -26,7 +26,7 @@ export const frozenMs = 120_000;
 
 /** They change nothing, so an answer that is lost is one that is refused. */
 const reads =
-  /^(stores\.\w+\.(get|list|page|payload|body|read|due|unended|failed|waitsFor|cancelRequested)|admin\.(stats|peek)|admin\.deadLetters\.list|waiting\.read|now)$/;
+  /^(stores\.\w+\.(get|list|page|payload|body|read|due|unended|failed|waitsFor|cancelRequested)|admin\.(stats|peek)|admin\.deadLetters\.list|pending\.read|now)$/;
 
 /** They decide nothing about a job, and come every few seconds. */
 const unnumbered = /^(stores\.(workers|metrics|audit)\.|stores\.\w+\.(purge|close)$|close$)/;
@@ -35,7 +35,7 @@ const unnumbered = /^(stores\.(workers|metrics|audit)\.|stores\.\w+\.(purge|clos
 const direct = /^(keepsOrder|onWarning|hints\.onLost|stores\.records\.watchEnd)$/;
 
 /** Members that have verbs of their own. */
-const parts = /^(stores|admin|waiting|hints|stores\.\w+|admin\.deadLetters)$/;
+const parts = /^(stores|admin|pending|hints|stores\.\w+|admin\.deadLetters)$/;
 
 export function kindsFor(name: string): readonly FaultKind[] {
   return reads.test(name) ? ['before', 'refused', 'frozen'] : faultKinds;

@@ -379,6 +379,6 @@ export const prometheus = metrics(client);
 export const tested = testApp(app);
 const payload = {} as never;
 export const waits = defineJob({ name: 'a', payload, handle: (_: object, ctx) => ctx.waitFor('x', { timeoutMs: 1 }) });
-export const ends = defineJob({ name: 'b', payload, handle: (_: object, ctx) => ctx.batchEnd('x', { timeoutMs: 1 }) });
+export const ends = defineJob({ name: 'b', payload, handle: (_: object, ctx) => ctx.waitForBatch('x', { timeoutMs: 1 }) });
 export const sends = defineJob({ name: 'c', payload, handle: (_: object, ctx) => ctx.enqueue(greet, { name: 'x' }) });`,
 };

@@ -135,7 +135,7 @@ describe('the capability table', () => {
       expect(
         cell('a backlog moves with its past')?.startsWith(yes(movable(backend).transfer !== undefined)),
       ).toBe(true);
-      const waiting = yes(backend.waiting !== undefined);
+      const waiting = yes(backend.pending !== undefined);
       expect(cell("`onConflict: 'replace'`, `debounce` ([unique](unique.md))")).toBe(waiting);
       expect(cell('waiting jobs: change, promote, remove')?.startsWith(waiting)).toBe(true);
       const transactions = backend.enqueueIn !== undefined && backend.begin !== undefined;

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { systemClock } from '../../core/base/clock.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { connect, createApp, defineJob, keyRing, none, PermanentError } from '../../core/index.ts';
+import { connect, createApp, defineJob, keyRing, noRetry, PermanentError } from '../../core/index.ts';
 import { createRun } from '../../core/kernel/attempt/run.ts';
 import { attempt } from '../../core/kernel/flow.ts';
 import { createOperator } from '../../core/operations/index.ts';
@@ -102,7 +102,7 @@ async function opened(open: () => Promise<Place>) {
     name: 'pay',
     queue: 'mail',
     payload,
-    retry: none,
+    retry: noRetry,
     handle(data) {
       if (data.invoice.startsWith('bad')) throw new PermanentError(`no invoice "${data.invoice}"`);
       paid.push(data);
@@ -150,7 +150,7 @@ describe.each(Object.entries(places))('an operator on %s', { timeout: 60_000 }, 
       );
     }
     await drain();
-    const keeps = client.stores.records.keepsNothing !== true;
+    const keeps = client.stores.records.recordsDisabled !== true;
     const { groups, complete } = await deadLetters.groups({});
     expect({ count: groups.map(({ count }) => count), complete }).toEqual({ count: [3], complete: true });
     expect((await idsOf()).toSorted()).toEqual(bad.toSorted());

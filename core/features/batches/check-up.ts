@@ -40,7 +40,7 @@ export async function checkUp(client: BatchClient, states: readonly BatchState[]
 async function findEnds(client: BatchClient, state: BatchState): Promise<number> {
   const { id: batch } = state;
   const { records, batches } = client.stores;
-  if (records.keepsNothing) return 0;
+  if (records.recordsDisabled) return 0;
   const from = nextFrom.get(batch) ?? 0;
   const numbers = await batches!.unended(batch, from, mostChildren);
   nextFrom.delete(batch);

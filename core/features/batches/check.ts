@@ -1,5 +1,6 @@
 /** What is wrong with a batch is said before anything is sent. */
 
+import { renamedText } from '../../base/checks.ts';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
@@ -24,7 +25,7 @@ export interface AnyBatchOptions extends CommonBatchOptions<unknown, unknown, un
   readonly map?: unknown;
   readonly options?: unknown;
   readonly onResults?: JobOfBatch<unknown>;
-  readonly with?: Readonly<Record<string, unknown>>;
+  readonly resultsPayload?: Readonly<Record<string, unknown>>;
 }
 
 const names = {
@@ -37,7 +38,7 @@ const names = {
   onFailure: true,
   onComplete: true,
   onResults: true,
-  with: true,
+  resultsPayload: true,
   keepResults: true,
   allowFailures: true,
   concurrency: true,
@@ -57,7 +58,11 @@ export async function checkBatch(
 ): Promise<void> {
   for (const given in options)
     if (!Object.hasOwn(names, given))
-      throw wrongOption(`an option of batch(), got ${shown(given)}.${hint(given, Object.keys(names))}`);
+      throw new LongshoreError(
+        'OPTION',
+        renamedText(given, 'batch()', names) ??
+          `Expected an option of batch(), got ${shown(given)}.${hint(given, Object.keys(names))}`,
+      );
   const { id, chunkSize = 100, allowFailures = 0, job, map } = options;
   const fault = faultOf(name);
   if (fault !== null) throw wrongOption(`the name of a batch ${fault}`);
@@ -99,7 +104,7 @@ function checkConcurrency(
 function checkResults(
   { backend, stores }: Pick<Client, 'backend' | 'stores'>,
   name: string,
-  { onResults, keepResults = false, with: beside }: AnyBatchOptions,
+  { onResults, keepResults = false, resultsPayload }: AnyBatchOptions,
 ): void {
   if (typeof keepResults !== 'boolean')
     throw wrongOption(`keepResults of batch "${name}" to be true or false, got ${shown(keepResults)}`);
@@ -107,11 +112,11 @@ function checkResults(
     throw config(
       `Backend "${backend.name}" keeps no results of children: give it a store with steps, for example sqliteStore().`,
     );
-  if (beside === undefined) return;
-  if (!onResults) throw wrongOption(`with of batch "${name}" beside onResults, got no onResults`);
-  if (typeof beside !== 'object' || beside === null || Array.isArray(beside))
-    throw wrongOption(`with of batch "${name}" to be an object, got ${shown(beside)}`);
-  assertJson(beside, 'with');
+  if (resultsPayload === undefined) return;
+  if (!onResults) throw wrongOption(`resultsPayload of batch "${name}" beside onResults, got no onResults`);
+  if (typeof resultsPayload !== 'object' || resultsPayload === null || Array.isArray(resultsPayload))
+    throw wrongOption(`resultsPayload of batch "${name}" to be an object, got ${shown(resultsPayload)}`);
+  assertJson(resultsPayload, 'resultsPayload');
 }
 
 export function checkChild(

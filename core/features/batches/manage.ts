@@ -36,7 +36,7 @@ async function listBatches(
 
 async function cancelBatch(client: BatchClient, id: string): Promise<'cancelled' | 'finished' | 'unknown'> {
   const store = storeOf(client);
-  if (client.stores.records.keepsNothing)
+  if (client.stores.records.recordsDisabled)
     throw config(
       `Backend "${client.backend.name}" keeps no records, so no child is found by its id. Give it a store.`,
     );

@@ -74,12 +74,12 @@ function planFor(name: string, options: AnyBatchOptions, context: Plan['context'
   const calls: Partial<Record<EndName, string>> = Object.fromEntries(
     given.map((end) => [end, options[end]!.name]),
   );
-  const { allowFailures = 0, keepResults = false, with: beside } = options;
+  const { allowFailures = 0, keepResults = false, resultsPayload } = options;
   const results = keepResults ? 'kept' : options.onResults ? 'until' : null;
   return {
     ...{ name, calls, allowFailures, context },
     ...(results && { results }),
-    ...(beside && { with: beside }),
+    ...(resultsPayload && { with: resultsPayload }),
   };
 }
 

@@ -10,7 +10,7 @@ import { believed } from '../../kit/records/believed.ts';
 import { childId } from '../batches/ids.ts';
 import { idsOf, linkId, linkOf, mostLinks } from './ids.ts';
 
-type Records = Pick<RecordStore, 'get' | 'keepsNothing' | 'writer'>;
+type Records = Pick<RecordStore, 'get' | 'recordsDisabled' | 'writer'>;
 
 /** Links that have ended may be forgotten before those behind them. */
 const linksAtOnce = 5;
@@ -21,7 +21,7 @@ export async function chainOf(
   backend: string,
   id: string,
 ): Promise<Chain | null> {
-  if (records.keepsNothing)
+  if (records.recordsDisabled)
     throw config(`Backend "${backend}" keeps no records, so nothing is known of a chain. Give it a store.`);
   const facts = await factsOf(records, id);
   return facts && viewOf(app, records, facts);

@@ -50,7 +50,7 @@ export async function beforeRun(
   // It waits as one of many, so that all come at once when the breaker closes. Meanwhile the slot may have become free.
   if (answer.taken || (await ask(it, slot, most)).taken) return slot;
   // One that nobody wakes looks again when another one may try.
-  const longestMs = ports.client.backend.waiting ? Math.max(openMs, parkedMs) : openMs;
+  const longestMs = ports.client.backend.pending ? Math.max(openMs, parkedMs) : openMs;
   // Nobody is woken when a try has failed: one more comes by itself each time the breaker may have been open once more.
   return { waitsFor: slot, delayMs: Math.min(answer.waitMs, openMs * (answer.ahead + 1), longestMs) };
 }

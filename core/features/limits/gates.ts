@@ -131,9 +131,9 @@ async function afterRefusal(it: Admitted, { key, holder }: TakenSlot, settled: b
   const job = { queue, id };
   await wakeSafely(it, async () => {
     if (!settled) {
-      const isGone = ((await backend.waiting?.read(job)) ?? null) === null;
+      const isGone = ((await backend.pending?.read(job)) ?? null) === null;
       if (isGone) await stores.limits!.leave([holder]);
-    } else if (backend.waiting && !(await stores.limits!.waitsFor(holder)).includes(key))
+    } else if (backend.pending && !(await stores.limits!.waitsFor(holder)).includes(key))
       await promoteWaiters(it.ports.client, [{ key, holder, queue }]);
   });
 }

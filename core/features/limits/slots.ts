@@ -56,7 +56,7 @@ export function ask(
 export function parkMs(it: Admitted, kind: Limit['kind'], { waitMs, ahead }: RefusedSlot): number {
   const { ports, run, startedAt, envelope } = it;
   if (kind === 'rate') return Math.min(waitMs, atRateMs);
-  if (ports.client.backend.waiting) {
+  if (ports.client.backend.pending) {
     const leaseMs = run.expiresAt - startedAt;
     return Math.min(waitMs, Math.max(leasesOfPark * leaseMs, parkMsPerAhead * ahead));
   }

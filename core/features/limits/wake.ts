@@ -21,12 +21,12 @@ export async function promoteWaiters(
   { backend, stores }: WakingClient,
   waiters: readonly SlotWaiter[],
 ): Promise<void> {
-  if (!backend.waiting) return; // they ask again by themselves
+  if (!backend.pending) return; // they ask again by themselves
   let next = waiters;
   while (next.length > 0) {
     let promoted: boolean[];
     try {
-      promoted = await backend.waiting.promote(
+      promoted = await backend.pending.promote(
         next.map(({ queue, holder }) => ({ queue, id: jobOf(holder) })),
       );
     } catch (error) {

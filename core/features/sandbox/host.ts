@@ -91,7 +91,7 @@ export function runIn(
         case 'step':
         case 'sleep':
         case 'waitFor':
-        case 'batchEnd':
+        case 'waitForBatch':
         case 'emit':
           return steps.grant(ask, question);
         case 'batch':

@@ -50,7 +50,7 @@ export type DurableQuestion =
   | { readonly verb: 'sleep'; readonly time: number | string }
   | { readonly verb: 'waitFor'; readonly event: string; readonly options: WaitOptions }
   | {
-      readonly verb: 'batchEnd';
+      readonly verb: 'waitForBatch';
       readonly batch: string | { readonly id: string };
       readonly options: Pick<WaitOptions, 'timeoutMs' | 'name'>;
     }

@@ -7,7 +7,7 @@ import type { HandlerContext } from '../../kernel/app/job.ts';
 import { checkStep, resultText } from '../steps/check.ts';
 import { type FromIsolate, mostStepChars, packError, type Question } from './messages.ts';
 
-type Durable = Pick<HandlerContext, 'step' | 'sleep' | 'waitFor' | 'batchEnd' | 'emit'>;
+type Durable = Pick<HandlerContext, 'step' | 'sleep' | 'waitFor' | 'waitForBatch' | 'emit'>;
 
 export interface StepsInside {
   /** The members of the context. */
@@ -78,9 +78,9 @@ export function createStepsInside(
       step: step as Durable['step'],
       sleep: async (time) => void (await asked({ verb: 'sleep', time })),
       waitFor: async (event, options) => (await asked({ verb: 'waitFor', event, options })) as never,
-      async batchEnd(batch, options) {
+      async waitForBatch(batch, options) {
         const id = typeof batch === 'object' && batch !== null ? { id: batch.id } : batch;
-        return (await asked({ verb: 'batchEnd', batch: id, options })) as never;
+        return (await asked({ verb: 'waitForBatch', batch: id, options })) as never;
       },
       async emit(event, payload, options) {
         if (payload !== undefined) assertJson(payload, 'payload'); // before a clone turns objects into plain ones

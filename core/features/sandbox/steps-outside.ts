@@ -23,8 +23,8 @@ export function createStepsOutside(isolate: Isolate, ctx: HandlerContext) {
         return ctx.sleep(question.time);
       case 'waitFor':
         return ctx.waitFor(question.event, question.options);
-      case 'batchEnd':
-        return ctx.batchEnd(question.batch, question.options);
+      case 'waitForBatch':
+        return ctx.waitForBatch(question.batch, question.options);
       case 'emit':
         return ctx.emit(question.event, question.payload, question.options);
     }

@@ -69,7 +69,7 @@ async function change(
       `Expected a schedule of backend "${client.name}", got "${name}", whose job belongs to another. Name that one.`,
     );
   const { backend, stores } = home;
-  if (stores.records.keepsNothing)
+  if (stores.records.recordsDisabled)
     throw new LongshoreError(
       'OPTION',
       `Expected a store in which all hosts find that schedule "${name}" is paused, but backend "${backend.name}" keeps nothing. Give it a store.`,

@@ -64,7 +64,7 @@ export async function tickOne(
   { since, context }: MadeAtRunTime = {},
 ): Promise<Ticked | null> {
   const { keys, records } = client.stores;
-  if (schedule.overlap === 'skip' && records.keepsNothing) {
+  if (schedule.overlap === 'skip' && records.recordsDisabled) {
     throw config(
       `Schedule "${schedule.name}" expects records for its overlap: 'skip', and backend "${client.backend.name}" keeps none. Give it a store.`,
     );

@@ -92,6 +92,6 @@ export async function bring(
 }
 
 /** A job that is not in its queue at this moment looks for itself when it is back. */
-async function wake({ waiting }: Client['backend'], jobs: readonly EventWaiter[]): Promise<void> {
-  await waiting?.promote(jobs.map(({ id, queue }) => ({ id, queue })));
+async function wake({ pending }: Client['backend'], jobs: readonly EventWaiter[]): Promise<void> {
+  await pending?.promote(jobs.map(({ id, queue }) => ({ id, queue })));
 }

@@ -108,7 +108,7 @@ export async function waitFor(
   if (got) return { payload: got.payload, emittedAt: got.at };
   if (over) return null;
   const now = clock.now();
-  const pollMs = ports.client.backend.waiting
+  const pollMs = ports.client.backend.pending
     ? longestParkMs
     : Math.min(alone.mostMs, Math.max(alone.leastMs, now - since));
   const asks = Math.max(now + 1, Math.min(until, now + pollMs));

@@ -38,7 +38,7 @@ async function lookAgain({ ports, envelope, app }: Admitted, log: StepLog): Prom
   const steps = await log.look();
   if (!steps.some((step) => before.has(step.name) && isWait(step) && step.got)) return;
   const { identifier: id, queue } = envelope;
-  await ports.client.backend.waiting?.promote([{ queue, id }]);
+  await ports.client.backend.pending?.promote([{ queue, id }]);
 }
 
 function tellUnknown(it: Attempt, { names }: RunSteps, log: StepLog): void {

@@ -30,9 +30,9 @@ export const mostIds = 20;
 type Status = JobStatus | null;
 
 const statuses = {
-  pending: ['pending', 'retrying'],
+  waiting: ['pending', 'retrying'],
   running: ['processing'],
-  'pending-or-running': ['pending', 'retrying', 'processing'],
+  either: ['pending', 'retrying', 'processing'],
 } satisfies Record<string, readonly Status[]>;
 const is = (what: keyof typeof statuses, status: Status | undefined): boolean =>
   (statuses[what] as readonly unknown[]).includes(status);
@@ -64,7 +64,7 @@ async function judge(
   message: UniqueMessage,
   old: Standing | null,
 ): Promise<{ answer: string | null; standing: Standing }> {
-  const { while: time, onConflict } = message.unique.rule;
+  const { during: time, onConflict } = message.unique.rule;
   const now = await knownNow(client);
   const keepUntil =
     typeof time === 'object' ? now + time.forMs : Math.max(now, message.notBefore ?? 0) + keepMs;
@@ -88,19 +88,19 @@ async function judge(
   }
   const id = old.ids.find((_, i) => is(time, seen[i]));
   // Only then several may wait.
-  const others = time === 'running' ? old.ids.filter((_, i) => is('pending-or-running', seen[i])) : [];
+  const others = time === 'running' ? old.ids.filter((_, i) => is('either', seen[i])) : [];
   if (id === undefined) return take(others);
   const stays = { answer: id, standing: { ...old, keepUntil: Math.max(old.keepUntil, keepUntil) } };
   if (onConflict === 'skip' || (await replace(client, unsent, message, id, old.at))) return stays;
   // It does not wait: it runs, or it has ended meanwhile.
-  return time !== 'pending' && is(time, await statusOf(client, unsent, id)) ? stays : take(others);
+  return time !== 'waiting' && is(time, await statusOf(client, unsent, id)) ? stays : take(others);
 }
 
 /** What has become of the jobs that matter; `null` = nobody has seen it. */
 async function look(
   client: Sender,
   unsent: Unsent,
-  time: UniqueRule<unknown>['while'],
+  time: UniqueRule<unknown>['during'],
   { ids, sent }: Standing,
 ): Promise<readonly Status[]> {
   if (typeof time === 'object' && sent) return [];
@@ -136,5 +136,5 @@ async function replace(
   if (stores.payloads)
     for (const error of (await storePayloads(stores.payloads, uploads)).values()) throw error;
   const { queue, body, facts, priority, notBefore } = message;
-  return backend.waiting!.change({ queue, id }, { body, priority, notBefore, ...(facts && { facts }) });
+  return backend.pending!.change({ queue, id }, { body, priority, notBefore, ...(facts && { facts }) });
 }

@@ -35,7 +35,7 @@ export async function sendUnique(
   const toSend = new Map<string, Entry>();
   for (const { unique, ...message } of messages) {
     const own = uploads?.filter(({ id }) => id === message.id) ?? [];
-    const severalMayWait = unique?.rule.while === 'running';
+    const severalMayWait = unique?.rule.during === 'running';
     toSend.set(message.id, { message, uploads: own, key: unique?.key ?? null, severalMayWait });
   }
   const answers = await decideAll(client, messages, toSend);
@@ -147,8 +147,8 @@ function settle(
 /** `false` = it has begun. */
 async function takeBack({ backend, stores }: Sender, { id, queue }: OutgoingMessage): Promise<boolean> {
   const { records } = stores;
-  if (!backend.waiting) return (await records.cancel(id)) === 'cancelled';
-  if (!(await backend.waiting.remove({ queue, id }))) return false;
+  if (!backend.pending) return (await records.cancel(id)) === 'cancelled';
+  if (!(await backend.pending.remove({ queue, id }))) return false;
   if (records.writer) await records.cancel(id); // it does not hear of it from the queue
   return true;
 }

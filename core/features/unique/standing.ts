@@ -8,7 +8,7 @@ import { holdKey } from '../../kit/metadata.ts';
 export type Sender = Pick<Client, 'app' | 'backend' | 'stores'>;
 
 export interface Standing {
-  /** Its id, and behind it earlier ones that may still run; those are kept with `while: 'running'` alone. */
+  /** Its id, and behind it earlier ones that may still run; those are kept with `during: 'running'` alone. */
   readonly ids: readonly string[];
   /** When it took the key. */
   readonly at: number;

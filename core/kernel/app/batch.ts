@@ -1,7 +1,7 @@
 /** What a batch is made of: its options, and what is known of it later. */
 
 import type { JobContext } from '../../envelope/envelope.ts';
-import type { Kept } from './kept.ts';
+import type { Jsonified } from './jsonified.ts';
 import type { EnqueueOptions } from './options.ts';
 import type { StandardSchema } from './schema.ts';
 
@@ -22,7 +22,7 @@ export interface BatchSummary {
   readonly failed: number;
 }
 
-/** What `ctx.batchEnd` resolves with. */
+/** What `ctx.waitForBatch` resolves with. */
 export interface BatchEnd<Result = unknown> {
   readonly total: number;
   readonly succeeded: number;
@@ -34,7 +34,7 @@ export interface BatchEnd<Result = unknown> {
 /** A job whose schema takes a `BatchSummary`, or less. */
 export type Callback<Input> = JobOfBatch<Input> & (BatchSummary extends Input ? unknown : never);
 
-/** The payload of `onResults`: what all children have returned, in the order of the items, and what `with` has. */
+/** The payload of `onResults`: what all children have returned, in the order of the items, and what `resultsPayload` has. */
 export type BatchResults<Result, With = unknown> = With & {
   readonly batchId: string;
   readonly name: string;
@@ -43,7 +43,7 @@ export type BatchResults<Result, With = unknown> = With & {
 
 /** A job whose schema takes the results. */
 export type ResultsCallback<Input, Output, With> = JobOfBatch<Input> &
-  (BatchResults<Kept<Awaited<Output>>, With> extends Input ? unknown : never);
+  (BatchResults<Jsonified<Awaited<Output>>, With> extends Input ? unknown : never);
 
 export type ChildOptions = Omit<
   EnqueueOptions,
@@ -65,7 +65,7 @@ type Fitting<C> = C extends { readonly job: JobOfBatch<infer Input>; readonly pa
 
 /** A child that returns what the job of `onResults` takes. */
 type Returning<C, Results, With> = C extends { readonly job: JobOfBatch<unknown, infer Output> }
-  ? BatchResults<Kept<Awaited<Output>>, With> extends Results
+  ? BatchResults<Jsonified<Awaited<Output>>, With> extends Results
     ? unknown
     : never
   : never;
@@ -90,12 +90,12 @@ export interface CommonBatchOptions<Success, Failure, Complete> {
   readonly context?: JobContext;
   /** So many children run at the same time, over all workers: 1 to 10,000. @default as many as there are free slots */
   readonly concurrency?: number;
-  /** Keeps what the children return for `ctx.batchEnd`, 10,000 children at most. @default false */
+  /** Keeps what the children return for `ctx.waitForBatch`, 10,000 children at most. @default false */
   readonly keepResults?: boolean;
 }
 
 /** Beside the results in the payload of `onResults`: plain JSON data. */
-type Beside = Readonly<Record<string, unknown>>;
+type ExtraPayload = Readonly<Record<string, unknown>>;
 
 export type BatchOptions<
   Item,
@@ -105,10 +105,10 @@ export type BatchOptions<
   Complete = unknown,
   Output = unknown,
   Results = unknown,
-  With extends Beside = Beside,
+  With extends ExtraPayload = ExtraPayload,
 > = CommonBatchOptions<Success, Failure, Complete> & {
   /** What the payload of `onResults` has beside the results. */
-  readonly with?: With;
+  readonly resultsPayload?: With;
 } & (
     | {
         /** Each item is the payload of one. */
@@ -116,7 +116,7 @@ export type BatchOptions<
         /** Of every child. */
         readonly options?: ChildOptions;
         /**
-         * Enqueued when all children have completed, with `{ batchId, name, results }` and what `with` has. Not where one of them has failed, before it
+         * Enqueued when all children have completed, with `{ batchId, name, results }` and what `resultsPayload` has. Not where one of them has failed, before it
          * is retried. 10,000 children at most.
          */
         readonly onResults?: ResultsCallback<Results, Output, With>;
@@ -146,7 +146,7 @@ export type SendBatch = <
   Output = unknown,
   Results = unknown,
   // biome-ignore lint/complexity/noBannedTypes: nothing, where nothing is given
-  const With extends Beside = {},
+  const With extends ExtraPayload = {},
 >(
   name: string,
   items: Items<Item>,

@@ -5,7 +5,7 @@ import type { SqlTransaction } from '../../contract/queue.ts';
 import type { JobRecord } from '../../contract/store.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { JobOfBatch as AnyJob } from './batch.ts';
-import type { Kept } from './kept.ts';
+import type { Jsonified } from './jsonified.ts';
 import type { EnqueueOptions } from './options.ts';
 
 /** What the enqueueing of one link is given. A delay begins when the link before has completed. */
@@ -25,7 +25,7 @@ export type Link = One | readonly [One, ...One[]];
 
 type JobIn<L> = L extends { readonly job: infer J } ? J : L;
 type InputOf<L> = JobIn<L> extends AnyJob<infer Input> ? Input : never;
-type OutputOf<L> = JobIn<L> extends AnyJob<unknown, infer Output> ? Kept<Awaited<Output>> : never;
+type OutputOf<L> = JobIn<L> extends AnyJob<unknown, infer Output> ? Jsonified<Awaited<Output>> : never;
 
 /** What a link hands on. */
 type HandedBy<L> = L extends readonly One[] ? { -readonly [I in keyof L]: OutputOf<L[I]> } : OutputOf<L>;

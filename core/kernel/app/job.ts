@@ -16,7 +16,7 @@ import type {
 } from './durable.ts';
 import { type KeyOf, type Limit, type Limits, limitsOf } from './flow-control.ts';
 import { type Isolation, isolationOf, leastMemoryMb, type Placement } from './isolation.ts';
-import type { Kept } from './kept.ts';
+import type { Jsonified } from './jsonified.ts';
 import { type EnqueuedJob, type EnqueueOptions, type Priority, priorityOf } from './options.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
@@ -40,7 +40,7 @@ export interface RunFacts {
 }
 
 /** What a step gives back: a JSON text, read again. */
-export type StepResult<T> = [T] extends [undefined] ? T : Kept<T>;
+export type StepResult<T> = [T] extends [undefined] ? T : Jsonified<T>;
 
 /** The second argument of a handler. */
 export interface HandlerContext extends RunFacts {
@@ -103,7 +103,7 @@ export interface HandlerContext extends RunFacts {
    * Ends the attempt, and the job goes on from here when all children of the batch have ended, or with `null` when they have not in time. As
    * with `waitFor` it costs nothing meanwhile. Throws `NOT_FOUND` for a batch that is not known.
    */
-  batchEnd<Result = unknown>(
+  waitForBatch<Result = unknown>(
     batch: string | { readonly id: string },
     options: Pick<WaitOptions, 'timeoutMs' | 'name'>,
   ): Promise<BatchEnd<Result> | null>;

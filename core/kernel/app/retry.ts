@@ -61,7 +61,7 @@ export function fixed(delayMs: number): RetryPolicy {
 }
 
 /** No retry at all: the first failure is final. */
-export const none: RetryPolicy = () => null;
+export const noRetry: RetryPolicy = () => null;
 
 type ErrorClass = abstract new (...args: never[]) => Error;
 

@@ -7,10 +7,10 @@ export interface Unique<Key = string> {
   /** 1 to 256 characters. Counts per job, queue and tenant; a function may answer `null`: this job is not unique. */
   readonly key: Key;
   /**
-   * What the earlier job must be doing to stand for this one: `pending` = it waits, also between two attempts. `forMs`: whatever it
-   * does, for so long after it was enqueued.
+   * While the earlier job does this, it stands for the new one: `waiting` also between two attempts, `either` until it has ended.
+   * `forMs`: for this many ms after it was enqueued, whatever it does.
    */
-  readonly while: 'pending' | 'running' | 'pending-or-running' | { readonly forMs: number };
+  readonly during: 'waiting' | 'running' | 'either' | { readonly forMs: number };
   /**
    * `replace`: the earlier job gets the payload, delay and priority of this one, if it still waits. Needs a backend that can change a
    * job that waits. @default 'skip'
@@ -34,14 +34,14 @@ export interface Uniqueness<Key> {
   readonly debounce?: Debounce<Key>;
 }
 
-/** Debounce is `while: 'pending'` that replaces, with a delay that begins anew. */
+/** Debounce is `during: 'waiting'` that replaces, with a delay that begins anew. */
 export type UniqueRule<Key> = Required<Unique<Key>> & Partial<Debounce<Key>>;
 
 const kinds = {
-  unique: { key: '', while: '', onConflict: '' } satisfies OptionKinds<Unique>,
+  unique: { key: '', during: '', onConflict: '' } satisfies OptionKinds<Unique>,
   debounce: { key: '', waitMs: 1, maxWaitMs: 1 } satisfies OptionKinds<Debounce>,
 };
-const times = ['pending', 'running', 'pending-or-running'];
+const times = ['waiting', 'running', 'either'];
 
 /** Throws `CONFIG`. `null` = neither is asked for. */
 export function uniqueRuleOf<Key>(
@@ -53,9 +53,9 @@ export function uniqueRuleOf<Key>(
   const given = unique ?? debounce;
   if (given == null) return null;
   checkOptions<object>(`${kind} of ${of}`, given, kinds[kind]);
-  const basis = unique ? { onConflict: 'skip' } : { while: 'pending', onConflict: 'replace', waitMs: 0 };
+  const basis = unique ? { onConflict: 'skip' } : { during: 'waiting', onConflict: 'replace', waitMs: 0 };
   const rule = { ...basis, ...given } as UniqueRule<Key>;
-  const { key, while: time, onConflict, waitMs = 1, maxWaitMs = waitMs } = rule;
+  const { key, during: time, onConflict, waitMs = 1, maxWaitMs = waitMs } = rule;
   const expect = (holds: boolean, what: string, got: unknown) => {
     if (!holds) throw config(`Expected ${what} for ${kind} of ${of}, got ${shown(got)}.`);
   };
@@ -64,7 +64,7 @@ export function uniqueRuleOf<Key>(
   expect(
     times.includes(time as string) ||
       (Number.isSafeInteger((time as ForMs)?.forMs) && (time as ForMs).forMs > 0),
-    `while ${times.join(', ')} or { forMs: 1 or more }`,
+    `during ${times.join(', ')} or { forMs: 1 or more }`,
     time,
   );
   expect(['skip', 'replace'].includes(onConflict), 'onConflict skip or replace', onConflict);
@@ -72,4 +72,4 @@ export function uniqueRuleOf<Key>(
   return rule;
 }
 
-type ForMs = Extract<Unique['while'], object>;
+type ForMs = Extract<Unique['during'], object>;

@@ -34,7 +34,7 @@ function expectRecord(it: Attempt, { verdict }: End): void {
   const { run, envelope, ports } = it;
   const { records } = ports.client.stores;
   const { keepMs } = keptOf(it, verdict.verb === 'abandon' ? verdict.reason : null);
-  if (records.keepsNothing || keepMs === 0) throw unmarked(envelope!.identifier);
+  if (records.recordsDisabled || keepMs === 0) throw unmarked(envelope!.identifier);
   run.needsRecord = records.writer !== undefined;
 }
 

@@ -232,9 +232,11 @@ class AttemptContext implements HandlerContext {
       );
   }
 
-  get batchEnd(): HandlerContext['batchEnd'] {
+  get waitForBatch(): HandlerContext['waitForBatch'] {
     return (...wait) =>
-      import('../../features/steps/batch-end.ts').then((it) => it.batchEnd(this.#it, ...wait) as never);
+      import('../../features/steps/wait-for-batch.ts').then(
+        (it) => it.waitForBatch(this.#it, ...wait) as never,
+      );
   }
 
   get chain(): HandlerContext['chain'] {

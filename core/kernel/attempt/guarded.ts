@@ -143,7 +143,7 @@ async function keep(
 async function goesOn(it: Admitted, id: string): Promise<boolean> {
   for (const { stores } of eachOf(it.ports.client)) {
     const { records } = stores;
-    if (records.keepsNothing) return true;
+    if (records.recordsDisabled) return true;
     const record = await answered(it, 'The record store', records.get(id)).catch(toError);
     if (record instanceof Error) return true;
     if (record) return record.finishedAt === null;

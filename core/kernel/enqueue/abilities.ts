@@ -37,9 +37,9 @@ export interface Unmet {
 export const abilitiesOf = ({ backend, stores }: Pick<Client, 'backend' | 'stores'>): Abilities => ({
   name: backend.name,
   transactions: backend.begin !== undefined,
-  replaces: backend.waiting !== undefined,
-  records: stores.records?.keepsNothing !== true,
-  counts: backend.admin !== undefined && !backend.admin.countsByReading,
+  replaces: backend.pending !== undefined,
+  records: stores.records?.recordsDisabled !== true,
+  counts: backend.admin !== undefined && !backend.admin.statsScanMessages,
   mostSlots: stores.limits ? (stores.limits.mostSlots ?? Number.POSITIVE_INFINITY) : 0,
   mostPerSecond: (slots) => stores.limits?.mostPerSecond?.(slots) ?? Number.POSITIVE_INFINITY,
   keepsOrder: (queue, order) => backend.keepsOrder?.(queue, order) === true,
@@ -136,11 +136,11 @@ export function checkUnique(
 function uniqueFault(
   it: Abilities,
   job: string,
-  { onConflict, while: time }: UniqueRule<unknown>,
+  { onConflict, during: time }: UniqueRule<unknown>,
 ): string | null {
   if (onConflict === 'replace' && !it.replaces)
     return `Job "${job}" replaces one that waits, which backend "${it.name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
   if (!it.records && typeof time !== 'object')
-    return `Backend "${it.name}" keeps no records, so nothing tells whether a job with the unique key of "${job}" waits or runs: give it a store, for example sqliteStore(), or use while: { forMs }.`;
+    return `Backend "${it.name}" keeps no records, so nothing tells whether a job with the unique key of "${job}" waits or runs: give it a store, for example sqliteStore(), or use during: { forMs }.`;
   return null;
 }

@@ -8,7 +8,7 @@ import type { Batches, SendBatch } from '../app/batch.ts';
 import type { Chains, SendChain } from '../app/chain.ts';
 import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
-import type { Kept } from '../app/kept.ts';
+import type { Jsonified } from '../app/jsonified.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import type { Schedules } from '../app/stored-schedule.ts';
 
@@ -50,7 +50,7 @@ export interface Client {
     job: Job<Input, Output>,
     id: string,
     options: ResultOptions,
-  ): Promise<Kept<Awaited<Output>> | null>;
+  ): Promise<Jsonified<Awaited<Output>> | null>;
   cancel(id: string): Promise<CancelResult>;
   /**
    * Changes a job that waits: what is not given stays. Its id and its attempts stay, too. Resolves with `false` when it does not wait any more, or

@@ -13,7 +13,7 @@ const pauseMs = { first: 50, most: 1_000, mostHearing: 5_000 };
 const lastLookMs = 1_000;
 
 interface RecordReader extends Pick<Client, 'app' | 'backend'> {
-  readonly stores: { readonly records: Pick<RecordStore, 'get' | 'keepsNothing' | 'watchEnd'> };
+  readonly stores: { readonly records: Pick<RecordStore, 'get' | 'recordsDisabled' | 'watchEnd'> };
 }
 
 /** Looks at the record when its store says that the job has ended, and again and again all the same: what it says may get lost. */
@@ -27,7 +27,7 @@ export async function resultOf(
   const { clock } = app;
   if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))
     throw new LongshoreError('OPTION', `Expected timeoutMs to be 0 or more, got ${shown(timeoutMs)}.`);
-  if (records.keepsNothing)
+  if (records.recordsDisabled)
     throw config(
       `Backend "${backend.name}" keeps no records, so no result can be waited for: give it a store, for example sqliteStore().`,
     );
@@ -81,7 +81,7 @@ export async function resultOf(
 /** Whether it is a link of a chain that is still on its way there. Throws where one before it has ended the chain. */
 async function isToCome(
   app: Client['app'],
-  records: Pick<RecordStore, 'get' | 'keepsNothing'>,
+  records: Pick<RecordStore, 'get' | 'recordsDisabled'>,
   job: { readonly name: string },
   id: string,
 ): Promise<boolean> {

@@ -3,7 +3,7 @@
 import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { hint } from '../../base/nearest.ts';
 import { reportingFailures } from '../../base/store-failures.ts';
-import type { WaitingChange, WaitingJob, WaitingJobs } from '../../contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../contract/waiting.ts';
 import { alreadyDone, type Envelope } from '../../envelope/envelope.ts';
 import type { Job } from '../app/job.ts';
 import { priorityOf } from '../app/options.ts';
@@ -47,8 +47,8 @@ export async function update(
 }
 
 export async function promote(client: SendingClient, id: string): Promise<boolean> {
-  const { waiting, job } = await find(client, id);
-  const body = job && (await waiting.read(job));
+  const { pending, job } = await find(client, id);
+  const body = job && (await pending.read(job));
   if (!job || body === null) return false;
   const schedule = scheduleIn(body);
   const now = schedule === null ? 0 : await nowOf(client);
@@ -58,14 +58,14 @@ export async function promote(client: SendingClient, id: string): Promise<boolea
       envelope: { ...envelope, schedule: now },
       change: { notBefore: null },
     }));
-  const [promoted] = await waiting.promote([job]);
+  const [promoted] = await pending.promote([job]);
   if (promoted) await record(client, id, { notBefore: null });
   return promoted!;
 }
 
 export async function remove(client: SendingClient, id: string): Promise<boolean> {
-  const { waiting, job } = await find(client, id);
-  if (!job || !(await waiting.remove(job))) return false;
+  const { pending, job } = await find(client, id);
+  if (!job || !(await pending.remove(job))) return false;
   const { app, stores } = client;
   // Such a store removes no record: it says that the job was cancelled.
   if (stores.records.writer)
@@ -92,18 +92,18 @@ function checkChange(change: JobChange<unknown>): void {
 async function find(
   { backend, stores: { records } }: SendingClient,
   id: string,
-): Promise<{ readonly waiting: WaitingJobs; readonly job: WaitingJob | null }> {
-  const { waiting } = backend;
-  if (!waiting)
+): Promise<{ readonly pending: PendingJobs; readonly job: WaitingJob | null }> {
+  const { pending } = backend;
+  if (!pending)
     throw config(
       `Backend "${backend.name}" finds no waiting job by its id. Cancel the job, and enqueue another one.`,
     );
-  if (records.keepsNothing)
+  if (records.recordsDisabled)
     throw config(
       `Backend "${backend.name}" keeps no records, so no job is found by its id. Give it a store.`,
     );
   const found = await records.get(id);
-  return { waiting, job: found && { queue: found.queue, id } };
+  return { pending, job: found && { queue: found.queue, id } };
 }
 
 /** Signs the job's text anew. Another change that comes in between is not lost: this one is then made of its text. */
@@ -113,17 +113,17 @@ async function rewrite(
   make: (envelope: Envelope) => Promise<Rewritten>,
 ): Promise<boolean> {
   const { payloads } = client.stores;
-  const { waiting, job } = await find(client, id);
+  const { pending, job } = await find(client, id);
   if (!job) return false;
   for (let before: string | null = null; ; ) {
-    const over = await waiting.read(job);
-    if (over === null || over === before) return false;
-    before = over;
-    const { envelope, change } = await make(signedEnvelope(client, { ...job, body: over }, 'remove'));
+    const expectedBody = await pending.read(job);
+    if (expectedBody === null || expectedBody === before) return false;
+    before = expectedBody;
+    const { envelope, change } = await make(signedEnvelope(client, { ...job, body: expectedBody }, 'remove'));
     const uploads: Upload[] = [];
     const text = resealed(client, envelope, payloads ? uploads : null);
     if (payloads) for (const error of (await storePayloads(payloads, uploads)).values()) throw error;
-    if (!(await waiting.change(job, { ...change, ...text, over }))) continue;
+    if (!(await pending.change(job, { ...change, ...text, expectedBody }))) continue;
     await record(client, id, { ...change, ...text });
     return true;
   }

@@ -106,7 +106,7 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   const jittered = (ms: number) => () => ms * (0.5 + app.random() / 2); // many workers must not reap in step
   watch.every('reaping', jittered(Math.min(leaseMs, longestReapMs)), () => reap(state));
   watch.every('purging', jittered(purgeMs), purge);
-  if (client.stores.limits && backend.waiting)
+  if (client.stores.limits && backend.pending)
     watch.every('waking jobs at limits', jittered(Math.min(leaseMs, longestReapMs)), lookAtLines);
   watch.every('writing a heartbeat', firstAfter(0, heartbeatMs), beat);
   if (client.stores.batches)

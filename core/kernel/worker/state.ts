@@ -18,7 +18,7 @@ export interface Worker {
   /** Resolves when the worker has stopped, for whatever reason. Never rejects. */
   readonly done: Promise<WorkerSummary>;
   /** Where it takes from several backends: the worker of each. */
-  readonly each?: readonly Worker[];
+  readonly workers?: readonly Worker[];
 }
 
 /** What the loop and its maintenance share. */

@@ -68,7 +68,7 @@ async function keeperOf({ client }: Endpoint, id: string): Promise<Client> {
     keeper = one;
     break;
   }
-  if (keeper.backend.waiting) return keeper;
+  if (keeper.backend.pending) return keeper;
   const detail =
     'Expected a job in a queue that finds jobs by their id, got one in a queue that does not. Cancel it with DELETE, and enqueue another one.';
   throw new Refusal(501, 'CONFIG', detail);

@@ -91,7 +91,7 @@ export function clipJobs({ files }: Services) {
       }));
       const batch = await ctx.batch('segments', segments, { job: shrinkSegment, keepResults: true });
       // Meanwhile the job holds no worker. It goes on here with what the segments have returned, in their order.
-      const end = await ctx.batchEnd<z.infer<typeof written>>(batch, { timeoutMs: '1h' });
+      const end = await ctx.waitForBatch<z.infer<typeof written>>(batch, { timeoutMs: '1h' });
       if (!end) throw new Error('The segments were not ready within an hour.');
       if (end.failed > 0)
         throw new PermanentError(

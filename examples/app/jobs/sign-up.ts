@@ -26,7 +26,7 @@ export function signUpJob({ mailer }: Services, { confirmWithin, tipsAfter }: Si
     name: 'customer.sign-up',
     queue: 'mail',
     payload,
-    unique: { while: 'pending-or-running', key: ({ email }) => email }, // who presses the button twice gets one welcome
+    unique: { during: 'either', key: ({ email }) => email }, // who presses the button twice gets one welcome
     maxRetries: 5,
     retry: exponential({ baseMs: 30_000 }),
     timeoutMs: 30_000, // of what runs between two waits

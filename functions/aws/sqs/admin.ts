@@ -6,7 +6,7 @@ import { checkQueue } from './check.ts';
 import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
 
-export type Admin = Required<Omit<QueueAdmin, 'know' | 'diagnose' | 'probe' | 'countsByReading'>>;
+export type Admin = Required<Omit<QueueAdmin, 'know' | 'diagnose' | 'probe' | 'statsScanMessages'>>;
 
 export function adminOf(connection: Connection): Admin {
   return {

@@ -10,7 +10,7 @@ import type { App } from '../../../core/kernel/app/app.ts';
 import type { Run } from '../../../core/kernel/attempt/run.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { connectOne } from '../../../core/kernel/enqueue/connect.ts';
-import { type Beside, connectBeside } from '../../../core/routing/beside.ts';
+import { connectWithOthers, type OtherBackends } from '../../../core/routing/other-backends.ts';
 import { type LogLevel, logLines } from '../../../core/serverless/log-lines.ts';
 import type { Access } from '../service-bus/access.ts';
 import {
@@ -21,7 +21,7 @@ import {
 import { resolved } from '../settings.ts';
 import type { HostContext } from './host.ts';
 
-export interface RunningOptions extends Beside {
+export interface RunningOptions extends OtherBackends {
   /** Names in the namespace, or settings like %NAME%, by name of the app's queue. */
   readonly queues: Readonly<Record<string, string>>;
   readonly sessions: ServiceBusOptions['sessions'];
@@ -80,8 +80,8 @@ export function createRunning(app: App, options: RunningOptions) {
       { clock, queues, ...(foreign && { foreign }), ...(sessions && { sessions }), ...(keys && { keys }) },
       access,
     );
-    const client = options.backends
-      ? connectBeside(app, backend, store, options)
+    const client = options.otherBackends
+      ? connectWithOthers(app, backend, store, options)
       : connectOne(app, backend, { store });
     const numbers = collectorOf(client, { source: app.newId(), rssBytes: process.memoryUsage.rss });
     started = { backend, client, numbers };

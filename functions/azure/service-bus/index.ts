@@ -125,7 +125,7 @@ export function openServiceBusBackend(
       },
       check: async (needsOf) => (await import('./check.ts')).adviceFor(connection, needsOf),
       diagnose: async (request) => (await import('./diagnose.ts')).serviceBusDiagnosis(connection, request),
-      countsByReading: true,
+      statsScanMessages: true,
       stats: async (queue) => (await import('./dead-letters.ts')).statsOf(connection, queue),
       deadLetters: verbsOf(['list', 'retry', 'discard'], deadLetters),
       peek: () => refuse('tell what would be fetched next: it shows running messages like waiting ones'),

@@ -5,7 +5,7 @@ import type { RecordStore, Stores } from '../../../core/contract/store.ts';
 import { memoryStore } from '../memory/store.ts';
 
 const noRecords: RecordStore = {
-  keepsNothing: true,
+  recordsDisabled: true,
   get: async () => null,
   list: async () => [],
   progress: async () => true,

@@ -155,7 +155,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       schedules: memorySchedules(),
     },
     admin: memoryAdmin(state, maxBodyBytes),
-    waiting: memoryWaiting(state, ageingMs, maxBodyBytes),
+    pending: memoryWaiting(state, ageingMs, maxBodyBytes),
 
     async enqueue(messages) {
       return messages.map((message): SendResult => {

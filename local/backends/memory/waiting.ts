@@ -1,10 +1,10 @@
-import type { WaitingChange, WaitingJob, WaitingJobs } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
 import { checkBody } from '../../../core/kit/body-limit.ts';
 import { reschedule } from '../shared/reschedule.ts';
 import type { Entry } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
-export function memoryWaiting(state: MemoryState, ageingMs: number, maxBodyBytes: number): WaitingJobs {
+export function memoryWaiting(state: MemoryState, ageingMs: number, maxBodyBytes: number): PendingJobs {
   const { entries, clock } = state;
 
   function find({ queue, id }: WaitingJob): Entry | null {
@@ -15,7 +15,7 @@ export function memoryWaiting(state: MemoryState, ageingMs: number, maxBodyBytes
 
   function changeNow(job: WaitingJob, change: WaitingChange): boolean {
     const entry = find(job);
-    if (!entry || entry.message.body !== (change.over ?? entry.message.body)) return false;
+    if (!entry || entry.message.body !== (change.expectedBody ?? entry.message.body)) return false;
     const { message, createdAt, readyAt, rank } = entry;
     const { priority } = message;
     const next = reschedule({ priority, createdAt, readyAt, rank }, change, clock.now(), ageingMs);

@@ -138,7 +138,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     enqueue: createEnqueue(state, maxBodyBytes),
     ...createTransactions(state, leases, maxBodyBytes),
     outbox: outboxRows.table,
-    waiting: postgresWaiting(state, maxBodyBytes),
+    pending: postgresWaiting(state, maxBodyBytes),
     migrate: () => db.migrate(),
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {

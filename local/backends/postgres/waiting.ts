@@ -1,4 +1,4 @@
-import type { WaitingChange, WaitingJob, WaitingJobs } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
 import { notifying } from '../shared/notifier.ts';
 import { storable, textArray } from './arrays.ts';
 import { refusal } from './enqueue.ts';
@@ -7,16 +7,16 @@ import { GroupState } from './group-pieces.ts';
 import { cameFrom, thenCame } from './groups.ts';
 import type { PostgresState } from './state.ts';
 
-export function postgresWaiting(state: PostgresState, maxBodyBytes: number): WaitingJobs {
+export function postgresWaiting(state: PostgresState, maxBodyBytes: number): PendingJobs {
   const { db, ageingMs } = state;
   const s = db.schema;
   const sql = thenCame(`${s}.change_waiting($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`);
 
   /** @param change `null` = they are removed */
   async function write(jobs: readonly WaitingJob[], change: WaitingChange | null): Promise<boolean[]> {
-    const { priority = null, notBefore, over = null, body, facts } = change ?? {};
+    const { priority = null, notBefore, expectedBody = null, body, facts } = change ?? {};
     const delay = notBefore === undefined ? null : state.delayOf({ notBefore });
-    const text = [over, body ?? null, ...storedFacts(facts)];
+    const text = [expectedBody, body ?? null, ...storedFacts(facts)];
     const texts = [jobs.map(({ queue }) => queue), jobs.map(({ id }) => id)];
     const values = [state.at(), ageingMs, ...texts.map((some) => textArray(some.map(storable)))];
     // A removal makes nothing ready but what comes forward in a group.

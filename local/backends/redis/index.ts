@@ -63,7 +63,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     hints: { ackAndFetch },
     enqueue: createEnqueue(state),
     fetch: createFetch(state, leases, listener),
-    waiting: redisWaiting(state),
+    pending: redisWaiting(state),
     onWarning: state.onWarning,
 
     async close() {

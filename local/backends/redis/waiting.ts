@@ -1,5 +1,5 @@
 import { slices } from '../../../core/base/slices.ts';
-import type { WaitingChange, WaitingJobs } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange } from '../../../core/contract/waiting.ts';
 import { checkBody } from '../../../core/kit/body-limit.ts';
 import { readJobs } from './read-jobs.ts';
 import { storedFactsOf } from './rows.ts';
@@ -7,18 +7,18 @@ import type { RedisState } from './state.ts';
 
 const mostPerCall = 1_000;
 
-export function redisWaiting(state: RedisState): WaitingJobs {
+export function redisWaiting(state: RedisState): PendingJobs {
   const { clock } = state;
 
   /** @param names the second line of the new text; '' = body and facts stay */
   async function changeIn(
     queue: string,
     ids: readonly string[],
-    { notBefore, priority, body = '', over = '' }: WaitingChange,
+    { notBefore, priority, body = '', expectedBody = '' }: WaitingChange,
     names = '',
   ): Promise<string> {
     const waitMs = notBefore === undefined ? '' : `${Math.max(0, Math.ceil((notBefore ?? 0) - clock.now()))}`;
-    const args = [state.channel(queue), waitMs, `${priority ?? ''}`, names, body, over];
+    const args = [state.channel(queue), waitMs, `${priority ?? ''}`, names, body, expectedBody];
     let flags = '';
     for (const some of slices(ids, mostPerCall))
       flags += (await state.manage('changing waiting jobs', queue, 'change', [...args, ...some])) as string;

@@ -97,7 +97,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     },
     ...createSettler(state, keys, leases),
     enqueue: createEnqueue(state, maxBodyBytes),
-    waiting: sqliteWaiting(state, maxBodyBytes),
+    pending: sqliteWaiting(state, maxBodyBytes),
     migrate: async () => db.version, // done when the file was opened
     async reapExpired(queue) {
       let count = 0;

@@ -1,4 +1,4 @@
-import type { WaitingChange, WaitingJob, WaitingJobs } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
 import { checkBody } from '../../../core/kit/body-limit.ts';
 import { reschedule } from '../shared/reschedule.ts';
 import { GroupState } from './group-tables.ts';
@@ -11,7 +11,7 @@ interface WaitingRow extends NarrowRow {
   readonly body: string;
 }
 
-export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): WaitingJobs {
+export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): PendingJobs {
   const { db, clock, narrowRows, ageingMs } = state;
   /** It waits while it has a row there. */
   const waitingIn = (table: string, key: string) => `
@@ -30,7 +30,7 @@ export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): Waiting
   /** Inside a transaction. */
   function changeNow(job: WaitingJob, change: WaitingChange, now: number): boolean {
     const row = findOne(job);
-    if (!row || row.body !== (change.over ?? row.body)) return false;
+    if (!row || row.body !== (change.expectedBody ?? row.body)) return false;
     const { priority, readyAt, rank } = reschedule(row, change, now, ageingMs);
     narrowRows.remove(row);
     narrowRows.groups.stepDown(row.seq);

@@ -122,7 +122,7 @@ async function homeOfIds({ session, args, note }: Input, names: readonly string[
 }
 
 async function hasJob({ stores: { records } }: Client, given: string): Promise<boolean> {
-  if (records.keepsNothing) return false;
+  if (records.recordsDisabled) return false;
   if ((await records.get(given)) !== null) return true;
   if (given.length < 8) return false;
   return (await firstJobs(records, { idPrefix: given }, 1)).found.length > 0;

@@ -69,7 +69,8 @@ export async function deadLettersWithin(
 export async function schedulesTicked(facts: HealthFacts, mostLateMs: number): Promise<Answer> {
   const client = await facts.client();
   const { app, backend, stores } = client;
-  if (stores.records.keepsNothing) return [null, `${backend.name} does not tell when schedules were checked`];
+  if (stores.records.recordsDisabled)
+    return [null, `${backend.name} does not tell when schedules were checked`];
   const now = (await backend.now?.()) ?? facts.clock.now();
   const late: string[] = [];
   for (const schedule of app.schedules) {

@@ -56,7 +56,7 @@ const none: Candidates = async () => [];
 export async function wholeId(session: Session, given: string, unrecorded = none): Promise<string> {
   if (isUuid(given)) return given;
   const { records } = (await session.client()).stores;
-  if (records.keepsNothing) return theOne(given, await unrecorded(given)) ?? given;
+  if (records.recordsDisabled) return theOne(given, await unrecorded(given)) ?? given;
   if ((await records.get(given)) !== null || given.length < leastLength) return given;
   const { found } = await firstJobs(records, { idPrefix: given }, mostCandidates + 1);
   return theOne(given, found) ?? given;

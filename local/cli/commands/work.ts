@@ -119,7 +119,7 @@ export async function runWorker(
   const several = isBackend(backends) ? null : await session.routing();
   const store = several ? undefined : await session.store();
   const batch = flags.once === true || flags.drain === true;
-  const worked = several && !several.on ? Object.values(backends) : [await session.backend()];
+  const worked = several && !several.backendName ? Object.values(backends) : [await session.backend()];
   const ready = flags.drain ? (await Promise.all(worked.map((one) => one?.admin?.stats() ?? []))).flat() : [];
   const total = ready.filter(({ queue }) => queues.includes(queue)).reduce((sum, one) => sum + one.ready, 0);
   const bar = await startProgress({ io, json: input.json || flags.log !== undefined }, 'draining', total);

@@ -89,7 +89,7 @@ export function createOpened(
     /** Works without a signing key as far as nothing is signed. */
     keyless: () => client(false),
     /** How a worker takes from the backends. */
-    routing: async () => ({ ...(await routing()), ...(name !== undefined && { on: name }) }),
+    routing: async () => ({ ...(await routing()), ...(name !== undefined && { backendName: name }) }),
     /** That jobs of the backend are in. */
     async queues(): Promise<readonly string[]> {
       const { app, failover } = await config();

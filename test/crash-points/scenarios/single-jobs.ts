@@ -28,11 +28,11 @@ async function idOf(client: Client, job: string): Promise<string> {
 }
 
 /** Jobs with one key that stood at the same time. */
-async function standTogether(client: Client, during: Unique['while']): Promise<string[]> {
+async function standTogether(client: Client, during: Unique['during']): Promise<string[]> {
   const times = (await client.stores.records.list({ job: 'job' })).map((record) => {
     const begun = record.attempts[0]?.startedAt ?? record.finishedAt!;
     if (typeof during === 'object') return { from: record.createdAt, to: record.createdAt + during.forMs };
-    if (during === 'pending') return { from: record.createdAt, to: begun };
+    if (during === 'waiting') return { from: record.createdAt, to: begun };
     return { from: during === 'running' ? begun : record.createdAt, to: record.finishedAt! };
   });
   times.sort((a, b) => a.from - b.from);
@@ -82,7 +82,7 @@ export const singleJobs: readonly Scenario[] = [
     effects: ['job 1'],
     byEither: true,
   },
-  ...(['pending', 'running', 'pending-or-running', { forMs: 300_000 }] as const).map(
+  ...(['waiting', 'running', 'either', { forMs: 300_000 }] as const).map(
     (during): Scenario => ({
       name: `a unique job, while ${typeof during === 'string' ? during : 'a time lasts'}`,
       app: (did, { after }) => ({
@@ -90,7 +90,7 @@ export const singleJobs: readonly Scenario[] = [
           defineJob({
             name: 'job',
             payload: item,
-            unique: { key: ({ n }) => `u${n}`, while: during },
+            unique: { key: ({ n }) => `u${n}`, during: during },
             async handle({ n }, ctx) {
               await new Promise<void>((resolve) => after(3_000, resolve));
               did(`job ${n}`, ctx);

@@ -77,7 +77,7 @@ export const workTogether: readonly Scenario[] = [
         payload: anything,
         async handle(_, ctx) {
           const batch = await ctx.batch('inner', [{ n: 1 }, { n: 2 }], { job: child, keepResults: true });
-          const end = await ctx.batchEnd<number>(batch, { timeoutMs: '2h' });
+          const end = await ctx.waitForBatch<number>(batch, { timeoutMs: '2h' });
           did(`results ${end?.results}`, ctx);
         },
       });

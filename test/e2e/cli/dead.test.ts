@@ -13,7 +13,7 @@ const bank = `${imports}
 const pay = defineJob({
   name: 'pay',
   payload: z.object({ invoice: z.string(), login: z.object({ user: z.string(), password: z.string() }).optional() }),
-  retry: longshore.none,
+  retry: longshore.noRetry,
   handle({ invoice, login }) {
     if (login && login.password !== 'hunter2') throw new PermanentError('wrong password');
     if (/^bad/.test(invoice)) throw new PermanentError('no invoice ' + invoice.slice(3));

@@ -6,7 +6,7 @@ describe('enqueue of a unique job', () => {
     const cwd = project({
       'longshore.config.ts': shopConfig.replace(
         "name: 'greet',",
-        "name: 'greet', unique: { key: ({ name }) => name, while: 'pending' },",
+        "name: 'greet', unique: { key: ({ name }) => name, during: 'waiting' },",
       ),
     });
     const argv = ['enqueue', 'greet', '{"name":"Ada"}'];

@@ -55,8 +55,8 @@ it('runs the jobs of its own backend, and enqueues and ticks on those that it us
   const { worker, schedule } = lambda(app, {
     backend: fast,
     store,
-    on: 'fast',
-    backends: { default: main },
+    backendName: 'fast',
+    otherBackends: { default: main },
     log: false,
   });
   const all = connect(app, { default: main, fast }, { store: { fast: store } });
@@ -86,11 +86,14 @@ it('starts without those that it does not use, and refuses names that there are 
   const { app, fast, urls } = await createBench();
   const store = memoryStore();
   const options = { backend: fast, store, log: false } as const;
-  const { schedule } = lambda(app, { ...options, on: 'fast', backends: { default: null } });
+  const { schedule } = lambda(app, { ...options, backendName: 'fast', otherBackends: { default: null } });
   expect(await schedule()).toEqual({ enqueued: [] });
   expect(() => lambda(app, options)).toThrow(/Job or queue "thumb" names backend "fast"/);
-  expect(() => lambda(app, { ...options, on: 'fst', backends: { default: null } })).toThrow(
+  expect(() => lambda(app, { ...options, backendName: 'fst', otherBackends: { default: null } })).toThrow(
     /Job or queue "thumb" names backend "fast", but given is fst, default/,
+  );
+  expect(() => lambda(app, { ...options, on: 'fast', backends: { default: null } } as never)).toThrow(
+    'Option on of lambda() is called backendName now.',
   );
   await fast.close();
   for (const one of urls) await endpoint.deleteQueue(one);

@@ -136,8 +136,8 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
   const queues = ['mail'];
   const of = { connectionString, queues, sessions, foreign, keys: store.keys };
   const backend = serviceBus({ ...of, maxRetries: 0, clock });
-  const named = { default: backend, ...rest.backends };
-  const client = rest.backends
+  const named = { default: backend, ...rest.otherBackends };
+  const client = rest.otherBackends
     ? connect(app, named, { store: { default: store } })
     : connect(app, backend, { store });
   return {

@@ -8,7 +8,11 @@ const open = functionAppsHere();
 
 it('runs the jobs of its own backend, and enqueues on the others', async () => {
   const fast = memory();
-  const kit = await open({ on: 'default', backends: { fast }, queueOptions: { bulk: { backend: 'fast' } } });
+  const kit = await open({
+    backendName: 'default',
+    otherBackends: { fast },
+    queueOptions: { bulk: { backend: 'fast' } },
+  });
   kit.behaviour.set('both', async ({ enqueue }) => {
     await enqueue(kit.job, { name: 'here' });
     await enqueue(kit.job, { name: 'there' }, { backend: 'fast', queue: 'bulk' });

@@ -30,7 +30,7 @@ export function chained(effects: string, clock?: Clock) {
     maxRetries: 20,
     async handle(given: string, ctx) {
       const batch = await ctx.batch('inner', [1, 2].map(String), { job: b, keepResults: true });
-      const end = await ctx.batchEnd<string>(batch, { timeoutMs: '1h' });
+      const end = await ctx.waitForBatch<string>(batch, { timeoutMs: '1h' });
       return `${given}(${end!.results!.join(' ')})`;
     },
   });

@@ -39,7 +39,7 @@ it('a publication of all tables stops no step of a job', async () => {
   expect(await backend.ack([{ lease: a! }, { lease: b!, keepMs: 5 * day }])).toEqual([true, true]);
   expect(await backend.abandon(c!, { reason: 'permanent', error: 'no' })).toBe(true);
   expect(await backend.nack(d!, { delayMs: 60_000, countAttempt: true })).toBe(true);
-  expect(await backend.waiting!.promote([{ queue: 'default', id: 'd' }])).toEqual([true]);
+  expect(await backend.pending!.promote([{ queue: 'default', id: 'd' }])).toEqual([true]);
   expect(await backend.fetch({ ...look, leaseMs: 1_000 })).toHaveLength(1);
   clock.advance(2_000);
   expect(await backend.reapExpired('default')).toBe(1);

@@ -70,7 +70,7 @@ describe.each([
 ])('a relay that is late by %s', (_, lateMs) => {
   it.each([{ beside: false }, { beside: true }])('lets a unique job stand: %j', async ({ beside }) => {
     const { client, clock, ran, relay, work } = await createLate(
-      (ran) => ({ jobs: [noting('a', ran, { unique: { key: () => 'k', while: 'pending' } })] }),
+      (ran) => ({ jobs: [noting('a', ran, { unique: { key: () => 'k', during: 'waiting' } })] }),
       { beside },
     );
     const job = client.app.jobs.get('a')!;

@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { connect, createApp, defineJob, keyRing, none, startWorker } from '../../../core/index.ts';
+import { connect, createApp, defineJob, keyRing, noRetry, startWorker } from '../../../core/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { anything, createStage } from './transactions-kit.ts';
 
@@ -40,7 +40,7 @@ async function open(pool: pg.Pool | null) {
     name: 'work',
     payload: anything,
     transaction: true,
-    retry: none,
+    retry: noRetry,
     async handle({ statements, fails }: Payload, ctx) {
       for (const statement of statements) await ctx.tx.query(statement);
       await ctx.tx.query('SAVEPOINT one');

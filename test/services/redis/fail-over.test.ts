@@ -66,7 +66,8 @@ it('enqueues on the other backend while Redis is away, and a worker of that one 
     { backend: 'fast', to: 'default', ids: many.flatMap((one) => (one.ok ? one.id : [])) },
   ]);
   expect(await client.status(moved.id)).toMatchObject({ queue: 'thumbs', status: 'pending' });
-  await (await startWorker(app, { backend: backends, failover, on: 'default', untilIdle: true })).done;
+  await (await startWorker(app, { backend: backends, failover, backendName: 'default', untilIdle: true }))
+    .done;
   expect(ran).toEqual([2, 3, 4]);
   await server.start();
   clock.aheadMs = 1_000;
@@ -114,7 +115,8 @@ it('has one effect where a job came to be on both, if both have the same keys', 
   expect(backend).toBe('default');
   for (const name of ['default', 'fast']) {
     expect(await client.status(id, { backend: name })).toMatchObject({ status: 'pending' });
-    await (await startWorker(app, { backend: backends, store, failover, on: name, untilIdle: true })).done;
+    await (await startWorker(app, { backend: backends, store, failover, backendName: name, untilIdle: true }))
+      .done;
   }
   expect(ran).toEqual([7]);
   await client.close();

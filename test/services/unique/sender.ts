@@ -8,7 +8,7 @@ import { sqlite } from '../../../local/backends/sqlite/index.ts';
 export const work = defineJob({
   name: 'work',
   payload: z.number(),
-  unique: { key: () => 'k', while: 'pending-or-running' },
+  unique: { key: () => 'k', during: 'either' },
   async handle() {},
 });
 export const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);

@@ -90,7 +90,7 @@ async function start(place: keyof typeof places) {
 }
 
 const unique = (rest: Partial<EnqueueOptions['unique'] & object>): EnqueueOptions => ({
-  unique: { key: 'k'.repeat(256), while: 'pending-or-running', ...rest },
+  unique: { key: 'k'.repeat(256), during: 'either', ...rest },
 });
 
 describe.each(Object.keys(places) as (keyof typeof places)[])('senders that share %s', (place) => {
@@ -109,7 +109,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('senders that shar
 
   it('enqueue one job per length of time', async () => {
     const t = await start(place);
-    const options = unique({ while: { forMs: 60_000 } });
+    const options = unique({ during: { forMs: 60_000 } });
     expect((await t.race(options)).added).toBe(1);
     t.clock.advance(60_000);
     expect((await t.race(options)).added).toBe(1);
@@ -119,9 +119,9 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('senders that shar
 
   it('replace one another in one job that waits', async () => {
     const t = await start(place);
-    const { ids, added } = await t.race(unique({ while: 'pending', onConflict: 'replace' }));
+    const { ids, added } = await t.race(unique({ during: 'waiting', onConflict: 'replace' }));
     expect([ids.size, added]).toEqual([1, 1]);
-    await t.first.enqueue(work, 99, unique({ while: 'pending', onConflict: 'replace' }));
+    await t.first.enqueue(work, 99, unique({ during: 'waiting', onConflict: 'replace' }));
     expect((await t.take()).payloads).toEqual([99]);
     await t.close();
   });

@@ -74,7 +74,7 @@ export function breakerLaws(law: Law): void {
       await s.areUntouched(ids.filter((id) => id !== tried.run.id));
       assert.equal((await tried.finish()).outcome, 'acked');
       assert.equal(s.told('breaker.closed'), 1);
-      if (!t.backend.waiting) await t.advance(openMs); // nobody can wake them
+      if (!t.backend.pending) await t.advance(openMs); // nobody can wake them
       await t.advance(heardMs);
       const rest = [...(await a.all()), ...(await b.all())];
       assert.equal(rest.length, 4);

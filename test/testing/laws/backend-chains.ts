@@ -49,7 +49,7 @@ export function chainLaws(law: Law): void {
     await t.nothingComes();
     assert.deepEqual(ran.slice(0, 3), ['>', '>a', '>a']);
     assert.deepEqual(ran[3], ['>ab', '>ac']);
-    if (!client.stores.records.keepsNothing)
+    if (!client.stores.records.recordsDisabled)
       assert.equal(await client.result(d!, ids[2] as string, { timeoutMs: 0 }), '>ab+>acd');
   });
 

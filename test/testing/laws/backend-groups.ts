@@ -339,7 +339,7 @@ function leavingLaws(law: Law): void {
   law(
     'one that waits in a line can be changed, promoted and removed',
     async (t) => {
-      const waiting = t.backend.waiting!;
+      const waiting = t.backend.pending!;
       const [first, second_, third, fourth] = await putMany(t, 4, wait);
       const at = ({ id }: OutgoingMessage) => ({ queue: mail, id });
       assert.equal(await waiting.read(at(second_!)), second_!.body);
@@ -361,7 +361,7 @@ function leavingLaws(law: Law): void {
   law(
     'the head can be removed, or sent to a later time, and the next one comes forward',
     async (t) => {
-      const waiting = t.backend.waiting!;
+      const waiting = t.backend.pending!;
       const [first, second_, third] = await putMany(t, 3, wait);
       assert.equal(await waiting.remove({ queue: mail, id: first!.id }), true);
       const later = { notBefore: t.now() + minute };

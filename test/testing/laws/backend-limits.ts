@@ -86,7 +86,7 @@ export function limitLaws(law: Law): void {
     assert.deepEqual([status, attempts], ['pending', []]);
     first.finish();
     assert.equal((await first.result).outcome, 'acked');
-    if (!t.backend.waiting) await t.advance(minute); // nobody can wake it
+    if (!t.backend.pending) await t.advance(minute); // nobody can wake it
     const next = await begins();
     assert.equal(next.run.lease.attempt, 1);
     next.finish();
@@ -112,7 +112,7 @@ export function limitLaws(law: Law): void {
   );
 
   law('a worker that dies in the last attempt of a job keeps nobody waiting', async (t) => {
-    if (!t.backend.waiting) return; // all that wait ask again within a minute
+    if (!t.backend.pending) return; // all that wait ask again within a minute
     const { client, put, begins, waits, next } = await limited(t, { ...one, maxRetries: 0 });
     for (let n = 0; n < 3; n++) await put();
     const first = await begins();
@@ -175,7 +175,7 @@ export function limitLaws(law: Law): void {
       one.finish();
       assert.equal((await one.result).outcome, 'acked');
     }
-    if (!t.backend.waiting) await t.advance(minute);
+    if (!t.backend.pending) await t.advance(minute);
     const last = await begins();
     last.finish();
     await last.result;

@@ -48,7 +48,7 @@ export function pauseLaws(law: Law): void {
     }
     assert.equal(await resumeJob(b.client, job), true);
     assert.equal(await resumeJob(b.client, job), false);
-    await t.advance(t.backend.waiting ? heardMs : minute); // where nobody can wake them
+    await t.advance(t.backend.pending ? heardMs : minute); // where nobody can wake them
     const begun = [...(await a.all()), ...(await b.all())];
     assert.deepEqual(
       begun.map(({ run }) => run.lease.attempt),
@@ -69,7 +69,7 @@ export function pauseLaws(law: Law): void {
       await resumeJob(a.client, job);
       await s.put();
       const begun = await b.all();
-      assert.equal(begun.length, t.backend.waiting ? 2 : 1);
+      assert.equal(begun.length, t.backend.pending ? 2 : 1);
       for (const { finish } of begun) await finish();
     },
     { takesTime: true },
@@ -87,7 +87,7 @@ export function pauseLaws(law: Law): void {
     assert.equal(s.began(), 0);
     await s.areUntouched([id]);
     await resumeJob(fresh.client, job);
-    await t.advance(t.backend.waiting ? heardMs : minute);
+    await t.advance(t.backend.pending ? heardMs : minute);
     const begun = await fresh.all();
     assert.equal(begun.length, 1);
     await begun[0]!.finish();
@@ -105,11 +105,11 @@ export function pauseLaws(law: Law): void {
       await pauseJob(b.client, job);
       await t.advance(heardMs);
       assert.equal(await closeBreaker(a.client, job), true);
-      if (!t.backend.waiting) await t.advance(minute);
+      if (!t.backend.pending) await t.advance(minute);
       assert.deepEqual([...(await a.all()), ...(await b.all())], []);
       await s.areUntouched([id]);
       await resumeJob(b.client, job);
-      await t.advance(t.backend.waiting ? heardMs : 2 * minute);
+      await t.advance(t.backend.pending ? heardMs : 2 * minute);
       const begun = await b.all();
       assert.equal(begun.length, 1);
       await begun[0]!.finish();

@@ -18,7 +18,7 @@ function shop(t: Kit) {
   const job = defineJob({ name: 'row', queue: mail, payload: anything, handle: () => {} });
   const app = createApp({ jobs: [job], signing: base.keyRing(), clock: base.clock });
   const { stores } = t.backend;
-  const own = stores && !stores.records.keepsNothing;
+  const own = stores && !stores.records.recordsDisabled;
   const client = connect(app, t.backend, own ? {} : { store: memoryStore({ clock: app.clock }) });
   return { client, job };
 }
@@ -42,7 +42,7 @@ const ways: readonly Way[] = [
 ];
 
 const ended: readonly unknown[] = [undefined, 'cancelled'];
-const unique = { key: 'k', while: 'pending-or-running' } as const;
+const unique = { key: 'k', during: 'either' } as const;
 
 export function removingLaws(law: Law): void {
   for (const [name, take, needs] of ways) {

@@ -6,7 +6,7 @@ import { bodiesOf, hour, type Kit, mail, minute } from './kit.ts';
 import type { Law } from './law.ts';
 
 const putOff = async (t: Kit, { id }: OutgoingMessage, ms = hour): Promise<void> =>
-  assert.equal(await t.backend.waiting!.change({ queue: mail, id }, { notBefore: t.now() + ms }), true);
+  assert.equal(await t.backend.pending!.change({ queue: mail, id }, { notBefore: t.now() + ms }), true);
 
 async function putThree(t: Kit, order?: GroupOrder) {
   const how = { group: 'a', ...(order && { order }) };

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import type { WaitingChange, WaitingJob, WaitingJobs } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
 import { startWaiting } from './backend-waiting.ts';
 import { waitingGroupLaws } from './backend-waiting-groups.ts';
 import { bodiesOf, hour, type Kit, mail, minute, reportOf, reports, second } from './kit.ts';
 import type { Law } from './law.ts';
 
-function waitingOf({ backend }: Pick<Kit, 'backend'>): WaitingJobs {
-  assert.ok(backend.waiting, `backend "${backend.name}" reaches no waiting jobs and declares no lack of it`);
-  return backend.waiting;
+function waitingOf({ backend }: Pick<Kit, 'backend'>): PendingJobs {
+  assert.ok(backend.pending, `backend "${backend.name}" reaches no waiting jobs and declares no lack of it`);
+  return backend.pending;
 }
 
 const at = ({ id }: { readonly id: string }, queue: string = mail): WaitingJob => ({ queue, id });

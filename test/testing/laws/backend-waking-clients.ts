@@ -108,7 +108,7 @@ function jobsOn(t: Kit, which: number) {
   const handlers: Record<string, (ctx: HandlerContext) => unknown> = {
     ends: () => {},
     'waits for an event': (ctx) => ctx.waitFor('packed', { key, timeoutMs: hour }),
-    'waits for a batch': (ctx) => ctx.batchEnd(`orders-${which}`, { timeoutMs: hour }),
+    'waits for a batch': (ctx) => ctx.waitForBatch(`orders-${which}`, { timeoutMs: hour }),
   };
   const does = defineJob({
     name: 'does',

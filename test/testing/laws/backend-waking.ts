@@ -148,7 +148,7 @@ function stepsOfWaitingJobs(step: Declare): void {
     'promoting a job',
     async (t, by) => {
       const ready = await t.put({ notBefore: t.now() + hour });
-      return { act: () => by.waiting!.promote([waiting(ready)]), ready };
+      return { act: () => by.pending!.promote([waiting(ready)]), ready };
     },
     needs,
   );
@@ -156,7 +156,7 @@ function stepsOfWaitingJobs(step: Declare): void {
     'a change of its time',
     async (t, by) => {
       const ready = await t.put({ notBefore: t.now() + hour });
-      return { act: () => by.waiting!.change(waiting(ready), { notBefore: null }), ready };
+      return { act: () => by.pending!.change(waiting(ready), { notBefore: null }), ready };
     },
     needs,
   );
@@ -206,7 +206,7 @@ function stepsOfGroups(law: Declare): void {
   });
   step('removing the first of an ordered group', async (t, by) => {
     const { head, ready } = await headDelayed(t, by);
-    return { act: () => by.waiting!.remove(waiting(head)), ready };
+    return { act: () => by.pending!.remove(waiting(head)), ready };
   });
   step('the release of a job that was cancelled while it ran', async (t, by) => {
     const { head, ready, lease } = await headTaken(t, by);

@@ -163,7 +163,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
 
   may(2, 'promote', { backs, queue }, async ({ t, reference, messages }, { backs, queue }) => {
     const jobs = several([...messages.keys()], backs).map((id) => ({ id, queue }));
-    const promoted = await t.backend.waiting?.promote(jobs);
+    const promoted = await t.backend.pending?.promote(jobs);
     if (promoted)
       assert.deepEqual(
         promoted,
@@ -174,19 +174,19 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   may(1, 'delay', { back, queue, priority, ms }, async (world, { back, queue, priority, ms }) => {
     const { t, reference, messages, whole } = world;
     const message = messages.get(nth([...messages.keys()], back) ?? '');
-    if (!message || !t.backend.waiting) return;
+    if (!message || !t.backend.pending) return;
     const { id } = message;
     const body = JSON.stringify({ ...JSON.parse(message.body), priority, payload: ms });
     const notBefore = t.now() + whole(ms);
-    const changed = await t.backend.waiting.change({ queue, id }, { body, priority, notBefore });
+    const changed = await t.backend.pending.change({ queue, id }, { body, priority, notBefore });
     assert.equal(changed, reference.delay(id, queue, priority, notBefore));
     if (changed) messages.set(id, { ...message, body });
   }),
 
   may(1, 'remove', { back, queue }, async ({ t, reference, messages }, { back, queue }) => {
     const id = nth([...messages.keys()], back);
-    if (id === undefined || !t.backend.waiting) return;
-    assert.equal(await t.backend.waiting.remove({ queue, id }), reference.remove(id, queue));
+    if (id === undefined || !t.backend.pending) return;
+    assert.equal(await t.backend.pending.remove({ queue, id }), reference.remove(id, queue));
   }),
 
   may(1, 'clear', { queue }, async ({ t, reference }, { queue }) => {

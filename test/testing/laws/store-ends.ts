@@ -100,7 +100,7 @@ export function endLaws(law: Law, hearsAll: boolean): void {
 
   for (const [what, end] of Object.entries(ends)) hears(what, end);
   for (const [what, end] of Object.entries(endsOfQueue)) hears(what, end, { knownByQueue: true });
-  const remove: (typeof ends)[string] = (t, id) => t.backend.waiting!.remove({ id, queue: mail });
+  const remove: (typeof ends)[string] = (t, id) => t.backend.pending!.remove({ id, queue: mail });
   hears('was removed', remove, { knownByQueue: true, needs: 'waiting jobs' });
 
   law('all that wait for a job hear of its end, and those that have stopped do not', async (t) => {

@@ -30,6 +30,6 @@ function partOf(owner: object, value: unknown, gate: Gate, path: string): unknow
     return (...args: unknown[]) => gate(path, args, async () => value.apply(owner, args));
   }
   const isPart =
-    typeof value === 'object' && value !== null && /^(stores|admin|waiting|hints|writer)/.test(path);
+    typeof value === 'object' && value !== null && /^(stores|admin|pending|hints|writer)/.test(path);
   return isPart && !Array.isArray(value) ? behind(value, gate, `${path}.`) : value;
 }

@@ -79,7 +79,7 @@ export const nestedBatch: Feature = {
           const inner = await ctx.batch('inner', [{ label: `${work.label}.inner` }], {
             job: named(self, 'inner'),
           });
-          await ctx.batchEnd(inner, { timeoutMs: '1h' });
+          await ctx.waitForBatch(inner, { timeoutMs: '1h' });
           await self.work(work, ctx);
         },
       }),

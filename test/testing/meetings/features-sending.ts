@@ -40,11 +40,11 @@ export const idempotencyKey: Feature = {
 };
 
 /** The second of two jobs with one key finds the first. */
-function unique(when: Unique['while']): Feature {
+function unique(when: Unique['during']): Feature {
   return {
     promises: 'no second job while the first one stands, and a next one when it stands no more',
     takesBack: true,
-    parts: (self) => ({ jobs: [workJob(self, { unique: { key: () => 'the one', while: when } })] }),
+    parts: (self) => ({ jobs: [workJob(self, { unique: { key: () => 'the one', during: when } })] }),
     send: async (self, round) => ({ jobs: await each(self, three(round)) }),
     check(seen) {
       const again = typeof when === 'object' ? [] : (seen.rounds.get('2')?.jobs ?? []);
@@ -58,22 +58,22 @@ function unique(when: Unique['while']): Feature {
 }
 
 /** Of two jobs that were told to be new, the first must stand no more when the second one comes. */
-function twoThatStand({ rounds, runs, gone }: Seen, when: Unique['while']): string[] {
-  if (when !== 'pending' && when !== 'pending-or-running') return [];
+function twoThatStand({ rounds, runs, gone }: Seen, when: Unique['during']): string[] {
+  if (when !== 'waiting' && when !== 'either') return [];
   const news = [...rounds.values()].flatMap(({ jobs }) => jobs).filter(({ duplicate }) => !duplicate);
   const inTime = news.toSorted((a, b) => a.sentAt! - b.sentAt!);
   return inTime.flatMap((one, i) => {
     const own = runs.filter(({ id }) => id === one.id);
     const begun = own[0]?.beganAt ?? Infinity;
-    const standsUntil = when === 'pending' ? begun : own.length > 0 ? endOf(own.at(-1)!) : Infinity;
+    const standsUntil = when === 'waiting' ? begun : own.length > 0 ? endOf(own.at(-1)!) : Infinity;
     const beside = gone.has(one.id) ? [] : inTime.slice(i + 1).filter((other) => other.sentAt! < standsUntil);
     return beside.map((other) => `${other.label} is new, and ${one.label} stands`);
   });
 }
 
-export const uniqueWhilePending = unique('pending');
+export const uniqueWhileWaiting = unique('waiting');
 export const uniqueWhileRunning = unique('running');
-export const uniqueUntilEnded = unique('pending-or-running');
+export const uniqueUntilEnded = unique('either');
 export const throttle = unique({ forMs: 10 * minute });
 
 export const debounce: Feature = {

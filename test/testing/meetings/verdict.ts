@@ -173,7 +173,7 @@ async function leftInLimits(world: World): Promise<string[]> {
   const lists = world.people.clients.map(async ({ backend, stores }) => {
     const states = (await stores.limits?.list({ max: 100 })) ?? [];
     // A queue that wakes no job counts one that has come by itself until its place in the line is forgotten.
-    return states.map((state) => ({ ...state, waiting: backend.waiting ? state.waiting : 0 }));
+    return states.map((state) => ({ ...state, waiting: backend.pending ? state.waiting : 0 }));
   });
   return (await Promise.all(lists)).flat().flatMap(({ key, used, waiting }) => {
     // A rate and a breaker count what has been.

@@ -206,7 +206,7 @@ describe('what is wrong is said before anything is sent', () => {
     const job = defineJob({
       name: 'only',
       payload: z.object({ row: z.number() }),
-      unique: { key: () => 'one', while: 'pending' },
+      unique: { key: () => 'one', during: 'waiting' },
       async handle() {},
     });
     const { client } = testApp(createApp({ jobs: [job] }));

@@ -14,7 +14,7 @@ describe('children whose end passes no attempt', () => {
     const { client, clock, drain, calls, row, ends } = shop();
     const { id } = await client.batch('orders', items(5), { job: row, ...ends, allowFailures: 5 });
     await client.stores.records.cancel(`batch.${id}.0`);
-    await client.backend.waiting!.remove({ queue: 'default', id: `batch.${id}.1` });
+    await client.backend.pending!.remove({ queue: 'default', id: `batch.${id}.1` });
     await drain();
     expect(await client.batches.get(id)).toMatchObject({ succeeded: 3, failed: 0 });
     expect(await lookAtBatches(client)).toBe(0);
@@ -165,7 +165,7 @@ describe('a child whose end cannot be written, on a queue beside its store', () 
     const { stores: _, ...backend } = memory({ clock });
     const store = memoryStore({ clock });
     const records =
-      keeps === 'nothing' ? { ...store.records, writer: undefined, keepsNothing: true } : store.records;
+      keeps === 'nothing' ? { ...store.records, writer: undefined, recordsDisabled: true } : store.records;
     const client = connect(app, backend, { store: { ...store, records } as typeof store });
     await client.batch('orders', items(1), { id: 'a', job: child });
     const next = async () => {

@@ -51,7 +51,7 @@ function office() {
           id: 'd',
           job: double,
           onResults: report,
-          with: { to: 'anna' },
+          resultsPayload: { to: 'anna' },
           onSuccess,
           onFailure,
           onComplete,
@@ -130,11 +130,14 @@ describe('onResults', () => {
     }
   });
 
-  it('of too many children is refused, and so is with alone', async () => {
+  it('of too many children is refused, and so is resultsPayload alone', async () => {
     const { client, double, send } = office();
     await expect(send(10_001)).rejects.toThrow(/at most 10000 items.* 10000 of its items were sent/);
-    await expect(client.batch('x', [1], { job: double, with: { a: 1 } })).rejects.toThrow(
-      'with of batch "x" beside',
+    await expect(client.batch('x', [1], { job: double, resultsPayload: { a: 1 } })).rejects.toThrow(
+      'resultsPayload of batch "x" beside',
+    );
+    await expect(client.batch('x', [1], { job: double, with: { a: 1 } } as never)).rejects.toThrow(
+      'Option with of batch() is called resultsPayload now.',
     );
   });
 });
@@ -157,7 +160,7 @@ describe('a job that waits for a batch', () => {
       async handle(of, ctx) {
         const items = Array.from({ length: 5 }, (_, n) => ({ of, n }));
         const batch = await ctx.batch('leaves', items, { job: leaf, keepResults: true });
-        const end = await ctx.batchEnd<number>(batch, { timeoutMs: '1h' });
+        const end = await ctx.waitForBatch<number>(batch, { timeoutMs: '1h' });
         return end!.results!.reduce<number>((sum, n) => sum + n!, 0);
       },
     });
@@ -167,7 +170,7 @@ describe('a job that waits for a batch', () => {
       maxRetries: 0,
       async handle(_, ctx) {
         const batch = await ctx.batch('inner', ['a', 'b', 'c'], { job: inner, keepResults: true });
-        return ctx.batchEnd(batch.id, { timeoutMs: '1h' });
+        return ctx.waitForBatch(batch.id, { timeoutMs: '1h' });
       },
     });
     const { client, drain } = testApp(createApp({ jobs: [leaf, inner, outer] }));
@@ -188,7 +191,7 @@ describe('a job that waits for a batch', () => {
       name: 'wait',
       payload: z.string(),
       maxRetries: 0,
-      handle: (id, ctx) => ctx.batchEnd(id, { timeoutMs: '1m' }),
+      handle: (id, ctx) => ctx.waitForBatch(id, { timeoutMs: '1m' }),
     });
     const t = testApp(createApp({ jobs: [wait, double] }));
     await t.client.batch('late', [1], { id: 'late', job: double, options: { delayMs: 86_400_000 } });

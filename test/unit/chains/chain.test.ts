@@ -176,7 +176,7 @@ describe('is refused', () => {
   const unique = defineJob({
     name: 'unique',
     payload: z.any(),
-    unique: { key: () => 'a', while: 'pending' },
+    unique: { key: () => 'a', during: 'waiting' },
     handle: () => 1,
   });
   const other = defineJob({ name: 'other', payload: z.any(), handle: () => 1 });

@@ -47,7 +47,13 @@ describe('all that a backend cannot do', () => {
       startWorker(app, { backend: { default: sqsBackend() }, store: { default: store } }),
     'lambda()': () => lambda(app, { backend: sqsBackend(), store, log: false }),
     'lambda() beside others': () =>
-      lambda(app, { backend: sqsBackend(), store, on: 'default', backends: { other: null }, log: false }),
+      lambda(app, {
+        backend: sqsBackend(),
+        store,
+        backendName: 'default',
+        otherBackends: { other: null },
+        log: false,
+      }),
     'startLocal()': () => startLocal(app, { backend: sqsBackend(), store }),
   };
   it.each(Object.entries(starts))('is refused at once by %s', async (_, start) => {
@@ -65,7 +71,7 @@ describe('all that a backend cannot do', () => {
     );
   });
 
-  it.each([{}, { on: 'default', backends: { other: null } }])(
+  it.each([{}, { backendName: 'default', otherBackends: { other: null } }])(
     'is refused by azure(), with %j',
     async (more) => {
       const refused = await refusalText(() =>

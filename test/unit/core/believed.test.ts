@@ -89,7 +89,7 @@ it('a chain whose last link is unheard of has failed', async () => {
 
 it('a unique key is free', async () => {
   const { clock, client, work, runUnheard } = beside();
-  const unique = { key: 'k', while: 'pending-or-running' } as const;
+  const unique = { key: 'k', during: 'either' } as const;
   const { id } = await client.enqueue(work, {}, { unique });
   await runUnheard();
   clock.advance(stillMs);

@@ -77,7 +77,7 @@ describe('waitFor', () => {
     const work = waiting();
     const b = bench({ jobs: [work] });
     await b.once(work);
-    vi.spyOn(b.backend.waiting!, 'promote').mockRejectedValueOnce(new Error('away'));
+    vi.spyOn(b.backend.pending!, 'promote').mockRejectedValueOnce(new Error('away'));
     await expect(b.client.emit('approved', 1)).rejects.toThrow('away');
     expect(await b.client.emit('approved', 2)).toBe(0);
     expect(await b.next()).toMatchObject({ outcome: 'acked' });
@@ -88,13 +88,13 @@ describe('waitFor', () => {
     const child = job({ name: 'child', queue: 'children' });
     const work = job({
       async handle(_, ctx) {
-        return (await ctx.batchEnd('b', { timeoutMs: '1d' }))?.total;
+        return (await ctx.waitForBatch('b', { timeoutMs: '1d' }))?.total;
       },
     });
     const b = bench({ jobs: [work, child] });
     await b.client.batch('all', [1], { job: child, id: 'b' });
     await b.once(work);
-    vi.spyOn(b.backend.waiting!, 'promote').mockRejectedValueOnce(new Error('away'));
+    vi.spyOn(b.backend.pending!, 'promote').mockRejectedValueOnce(new Error('away'));
     expect(await b.run(await b.take(60_000, ['children']))).toMatchObject({ outcome: 'acked' });
     b.clock.advance(5 * 60_000);
     await lookAtBatches(b.client);
@@ -175,7 +175,7 @@ describe('waitFor', () => {
   it('asks again within a minute where the queue wakes no job', async () => {
     const work = waiting();
     const b = bench({ jobs: [work] });
-    (b.client as { backend: object }).backend = { ...b.backend, waiting: undefined };
+    (b.client as { backend: object }).backend = { ...b.backend, pending: undefined };
     expect(await b.once(work)).toMatchObject({ delayMs: 1_000 });
     b.clock.advance(1_000);
     expect(await b.next()).toMatchObject({ delayMs: 1_000 });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PermanentError, RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import { reportError } from '../../../core/base/failure.ts';
-import { delays, fixed, none, type RetryPolicy } from '../../../core/kernel/app/retry.ts';
+import { delays, fixed, noRetry, type RetryPolicy } from '../../../core/kernel/app/retry.ts';
 import { attempt } from '../../../core/kernel/flow.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { bench, envelope, job, startMs } from './kit.ts';
@@ -134,7 +134,7 @@ describe('a handler that throws', () => {
   });
 
   it('is exhausted at once when maxRetries is 0 or its policy says null', async () => {
-    const b = bench({ jobs: [throwing(new Error('down'), none)] });
+    const b = bench({ jobs: [throwing(new Error('down'), noRetry)] });
     const one = b.app.jobs.get('work')!;
     expect(await b.once(one, {}, { maxRetries: 0 })).toMatchObject({ reason: 'exhausted' });
     expect(await b.once(one)).toMatchObject({ outcome: 'dead-lettered', reason: 'exhausted', attempt: 1 });
@@ -172,7 +172,7 @@ describe('a handler that throws', () => {
 
   it('a SnoozeError gives the job back for later, whatever its policy says, and spends no attempt', async () => {
     const heard: unknown[] = [];
-    const one = throwing(new SnoozeError(90_000, 'the bank is closed'), none);
+    const one = throwing(new SnoozeError(90_000, 'the bank is closed'), noRetry);
     const b = bench({ jobs: [one], onError: (error) => void heard.push(error) });
     await b.client.enqueue(one, {}, { maxRetries: 0 });
     for (let round = 0; round < 5; round++) {
@@ -278,7 +278,7 @@ describe('a handler that throws', () => {
     ],
   ])('%s fails like any other', async (_, thrown, message) => {
     for (const handle of [() => Promise.reject(thrown), throwing(thrown).run]) {
-      const b = bench({ jobs: [job({ handle, retry: none })] });
+      const b = bench({ jobs: [job({ handle, retry: noRetry })] });
       expect(await b.once(b.app.jobs.get('work')!)).toMatchObject({
         outcome: 'dead-lettered',
         settled: true,

@@ -178,7 +178,7 @@ describe('maxLength', () => {
       'reads its messages to count them',
       (backend: QueueBackend) => ({
         ...backend,
-        admin: { ...backend.admin!, countsByReading: true as const },
+        admin: { ...backend.admin!, statsScanMessages: true as const },
       }),
     ],
   ])('is refused by a backend that %s', async (_, without) => {

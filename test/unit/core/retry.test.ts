@@ -6,7 +6,7 @@ import {
   exponential,
   type Failure,
   fixed,
-  none,
+  noRetry,
   perError,
   type RetryPolicy,
 } from '../../../core/kernel/app/retry.ts';
@@ -106,8 +106,8 @@ describe('the other policies', () => {
     expect(first(fixed(250), 3)).toEqual([250, 250, 250]);
   });
 
-  it('none: the first failure is final', () => {
-    expect(first(none, 2)).toEqual([null, null]);
+  it('noRetry: the first failure is final', () => {
+    expect(first(noRetry, 2)).toEqual([null, null]);
   });
 
   it('perError: the first class that matches decides, the rest goes to the other policy', () => {
@@ -116,7 +116,7 @@ describe('the other policies', () => {
       [
         [Busy, fixed(1)],
         [RangeError, fixed(2)],
-        [PermanentError, none],
+        [PermanentError, noRetry],
       ],
       fixed(3),
     );

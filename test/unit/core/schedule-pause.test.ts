@@ -216,7 +216,7 @@ describe('pausing', () => {
     const { stores } = b.client;
     const alone = {
       ...b.client,
-      stores: { ...stores, records: { ...stores.records, keepsNothing: true } },
+      stores: { ...stores, records: { ...stores.records, recordsDisabled: true } },
     } as const;
     await expect(pauseSchedule(alone, 'report')).rejects.toThrow('keeps nothing. Give it a store.');
   });

@@ -342,7 +342,7 @@ describe('client.schedules', () => {
     const none = connect(t.app, { ...bare, stores: without });
     await expect(none.schedules.upsert(every())).rejects.toThrow(/keeps no schedules .*: give it a store/);
     await expect(none.schedules.list()).rejects.toMatchObject({ code: 'CONFIG' });
-    const records = { ...stores!.records, keepsNothing: true as const };
+    const records = { ...stores!.records, recordsDisabled: true as const };
     const forgetful = connect(t.app, { ...bare, stores: { ...stores!, records } });
     await expect(forgetful.schedules.upsert(every({ overlap: 'skip' }))).rejects.toThrow(/expects records/);
     for (const verb of ['pause', 'resume', 'runNow'] as const)

@@ -8,8 +8,8 @@ import { connect } from '../../../core/routing/connect.ts';
 import { until } from '../../kit/until.ts';
 import { bench, job, refusal, refusalText } from './kit.ts';
 
-const options: EnqueueOptions = { unique: { key: 'k', while: 'pending-or-running' } };
-const replacing: EnqueueOptions = { unique: { key: 'k', while: 'pending', onConflict: 'replace' } };
+const options: EnqueueOptions = { unique: { key: 'k', during: 'either' } };
+const replacing: EnqueueOptions = { unique: { key: 'k', during: 'waiting', onConflict: 'replace' } };
 /** The hold of a key by a sender that has died. */
 const holdMs = 5_000;
 const graceMs = 30_000;
@@ -102,7 +102,7 @@ describe('a sender that dies', () => {
 
 describe('a sender that stands still for longer than others wait for it', () => {
   const debouncing: EnqueueOptions = { debounce: { key: 'k', waitMs: 600_000 } };
-  const throttling: EnqueueOptions = { unique: { key: 'k', while: { forMs: 600_000 } } };
+  const throttling: EnqueueOptions = { unique: { key: 'k', during: { forMs: 600_000 } } };
   const kinds = { options, replacing, debouncing, throttling };
   const cases = Object.keys(kinds).flatMap((kind) => moments.map((moment) => [kind, ...moment] as const));
 
@@ -145,7 +145,7 @@ describe('a sender that stands still for longer than others wait for it', () => 
       await woken.promise;
       return work();
     });
-    const running: EnqueueOptions = { unique: { key: 'k', while: 'running' } };
+    const running: EnqueueOptions = { unique: { key: 'k', during: 'running' } };
     const first = b.first.enqueue(b.work, 1, running);
     await until(() => sending);
     b.clock.advance(graceMs + 1_000);
@@ -214,13 +214,13 @@ describe('a step that fails', () => {
     const enqueue: QueueBackend['enqueue'] = async (messages) => {
       const results = await b.backend.enqueue(messages.slice(refuses ? 1 : 0));
       const error = await refusal(() =>
-        b.client.enqueue(b.work, {}, { unique: { key: '', while: 'pending' } }),
+        b.client.enqueue(b.work, {}, { unique: { key: '', during: 'waiting' } }),
       );
       return refuses ? [{ ok: false, id: messages[0]!.id, error }, ...results] : results;
     };
     const client = connect(b.app, { ...b.backend, enqueue });
     const item = (key: string) =>
-      ({ job: b.work, payload: {}, options: { unique: { key, while: 'pending' } } }) as const;
+      ({ job: b.work, payload: {}, options: { unique: { key, during: 'waiting' } } }) as const;
     const list = [item('a'), item('b'), item('a')] as const;
     const results = await client.enqueueMany(list);
     expect(results.map(({ ok }) => ok)).toEqual([false, true, false]);

@@ -13,38 +13,43 @@ describe('defineJob', () => {
   const wrong: readonly [what: string, parts: object, message: string][] = [
     [
       'unique and debounce together',
-      { unique: { key, while: 'pending' }, debounce: { key, waitMs: 1 } },
+      { unique: { key, during: 'waiting' }, debounce: { key, waitMs: 1 } },
       'Expected no debounce for unique of job "work", got an object.',
     ],
     [
       'a key that is no function',
-      { unique: { key: 'k', while: 'pending' } },
+      { unique: { key: 'k', during: 'waiting' } },
       'Expected a function as key for unique of job "work", got "k".',
     ],
     [
       'a time that there is not',
-      { unique: { key, while: 'waiting' } },
-      'Expected while pending, running, pending-or-running or { forMs: 1 or more } for unique of job "work", got "waiting".',
+      { unique: { key, during: 'pending' } },
+      'Expected during waiting, running, either or { forMs: 1 or more } for unique of job "work", got "pending".',
+    ],
+    [
+      'an option by its former name',
+      { unique: { key, while: 'pending' } },
+      'Option while of unique of job "work" is called during now.',
     ],
     [
       'no time at all',
       { unique: { key } },
-      'Expected while pending, running, pending-or-running or { forMs: 1 or more } for unique of job "work", got undefined.',
+      'Expected during waiting, running, either or { forMs: 1 or more } for unique of job "work", got undefined.',
     ],
     [
       'a time of nothing',
-      { unique: { key, while: { forMs: 0 } } },
-      'Expected while pending, running, pending-or-running or { forMs: 1 or more } for unique of job "work", got an object.',
+      { unique: { key, during: { forMs: 0 } } },
+      'Expected during waiting, running, either or { forMs: 1 or more } for unique of job "work", got an object.',
     ],
     [
       'a conflict that ends in another way',
-      { unique: { key, while: 'pending', onConflict: 'cancel' } },
+      { unique: { key, during: 'waiting', onConflict: 'cancel' } },
       'Expected onConflict skip or replace for unique of job "work", got "cancel".',
     ],
     [
       'a typing error',
-      { unique: { key, while: 'pending', onconflict: 'skip' } },
-      'Unknown option "onconflict" of unique of job "work", only key, while, onConflict.',
+      { unique: { key, during: 'waiting', onconflict: 'skip' } },
+      'Unknown option "onconflict" of unique of job "work", only key, during, onConflict.',
     ],
     [
       'debounce without a wait',
@@ -72,22 +77,27 @@ describe('enqueue()', () => {
   const wrong: readonly [what: string, options: object, message: string][] = [
     [
       'unique and debounce together',
-      { unique: { key: 'k', while: 'pending' }, debounce: { key: 'k', waitMs: 1 } },
+      { unique: { key: 'k', during: 'waiting' }, debounce: { key: 'k', waitMs: 1 } },
       'Expected no debounce for unique of enqueue(), got an object.',
     ],
     [
+      'an option by its former name',
+      { unique: { key: 'k', while: 'pending' } },
+      'Option while of unique of enqueue() is called during now.',
+    ],
+    [
       'a key that is a function',
-      { unique: { key, while: 'pending' } },
+      { unique: { key, during: 'waiting' } },
       'Expected a string as key for unique of enqueue(), got a function.',
     ],
     [
       'an empty key',
-      { unique: { key: '', while: 'pending' } },
+      { unique: { key: '', during: 'waiting' } },
       'Expected a unique key for job "work" of 1 to 256 characters, got "".',
     ],
     [
       'a key with half a character',
-      { unique: { key: '\ud800', while: 'pending' } },
+      { unique: { key: '\ud800', during: 'waiting' } },
       `Expected a unique key for job "work" of whole characters, got "\\ud800": half of one. Cut texts with [...text].slice(0, n).join('').`,
     ],
     [
@@ -102,7 +112,7 @@ describe('enqueue()', () => {
     ],
     [
       'a transaction',
-      { unique: { key: 'k', while: 'pending' }, tx: { query: async () => ({ rows: [] }) } },
+      { unique: { key: 'k', during: 'waiting' }, tx: { query: async () => ({ rows: [] }) } },
       'Expected no tx for a unique or debounced job: its key is not part of your transaction, and would stand for a job that may never be. Enqueue it after the commit, or from a job that you enqueue in the transaction.',
     ],
   ];
@@ -115,7 +125,7 @@ describe('enqueue()', () => {
 
   it('takes keys of 256 characters', async () => {
     const b = bench({ jobs: [work] });
-    const unique = { key: '€'.repeat(256), while: 'pending' } as const;
+    const unique = { key: '€'.repeat(256), during: 'waiting' } as const;
     expect(await b.client.enqueue(work, {}, { unique })).not.toHaveProperty('duplicate');
     expect(await b.client.enqueue(work, {}, { unique })).toMatchObject({ duplicate: true });
   });
@@ -133,7 +143,7 @@ describe('enqueue()', () => {
       'The unique key() of job "work" threw: no such customer',
     ],
   ])("refuses a payload of which the job's function makes no key", async (wrongKey, message) => {
-    const one = job({ unique: { key: wrongKey as never, while: 'pending' } });
+    const one = job({ unique: { key: wrongKey as never, during: 'waiting' } });
     const b = bench({ jobs: [one] });
     expect(await refusalText(() => b.client.enqueue(one, {}))).toBe(`PAYLOAD: ${message}`);
     expect(await b.backend.admin!.stats()).toEqual([]);
@@ -141,14 +151,14 @@ describe('enqueue()', () => {
 
   it('says what the backend lacks for it, and what to do', async () => {
     const b = bench({ jobs: [work] });
-    const { waiting: _, ...backend } = memory();
+    const { pending: _, ...backend } = memory();
     const client = connect(b.app, backend);
     const refusalOf = (options: EnqueueOptions) => refusalText(() => client.enqueue(work, {}, options));
     const text = `CONFIG: Job "work" replaces one that waits, which backend "memory" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
-    expect(await refusalOf({ unique: { key: 'k', while: 'pending', onConflict: 'replace' } })).toBe(text);
+    expect(await refusalOf({ unique: { key: 'k', during: 'waiting', onConflict: 'replace' } })).toBe(text);
     expect(await refusalOf({ debounce: { key: 'k', waitMs: 5 } })).toBe(text);
     for (const parts of [
-      { unique: { key: () => 'k', while: 'pending', onConflict: 'replace' } as const },
+      { unique: { key: () => 'k', during: 'waiting', onConflict: 'replace' } as const },
       { debounce: { key: () => 'k', waitMs: 5 } },
     ])
       expect(await refusalText(() => connect(bench({ jobs: [job(parts)] }).app, backend))).toBe(text);
@@ -158,17 +168,17 @@ describe('enqueue()', () => {
   it('needs records, unless it is unique for a time', async () => {
     const b = bench({ jobs: [work] });
     const { stores } = b.client;
-    const store = { records: { ...stores.records, keepsNothing: true as const, get: async () => null } };
+    const store = { records: { ...stores.records, recordsDisabled: true as const, get: async () => null } };
     const client = connect(b.app, b.backend, { store });
     const refusal = await refusalText(() =>
-      client.enqueue(work, {}, { unique: { key: 'k', while: 'pending' } }),
+      client.enqueue(work, {}, { unique: { key: 'k', during: 'waiting' } }),
     );
     expect(refusal).toBe(
-      `CONFIG: Backend "memory" keeps no records, so nothing tells whether a job with the unique key of "work" waits or runs: give it a store, for example sqliteStore(), or use while: { forMs }.`,
+      `CONFIG: Backend "memory" keeps no records, so nothing tells whether a job with the unique key of "work" waits or runs: give it a store, for example sqliteStore(), or use during: { forMs }.`,
     );
-    const pending = bench({ jobs: [job({ unique: { key: () => 'k', while: 'pending' } })] });
+    const pending = bench({ jobs: [job({ unique: { key: () => 'k', during: 'waiting' } })] });
     expect(await refusalText(() => connect(pending.app, b.backend, { store }))).toBe(refusal);
-    const forMs = { unique: { key: 'k', while: { forMs: 5 } } };
+    const forMs = { unique: { key: 'k', during: { forMs: 5 } } };
     const { id } = await client.enqueue(work, {}, forMs);
     expect(await client.enqueue(work, {}, forMs)).toEqual({ id, queue: 'default', duplicate: true });
   });

@@ -8,8 +8,8 @@ import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { bench, job, ring } from './kit.ts';
 
-const replacing = (time: Unique['while'] = 'pending', key = 'k'): EnqueueOptions => ({
-  unique: { key, while: time, onConflict: 'replace' },
+const replacing = (time: Unique['during'] = 'waiting', key = 'k'): EnqueueOptions => ({
+  unique: { key, during: time, onConflict: 'replace' },
 });
 const debounced = (rest: Partial<Debounce> = {}): EnqueueOptions => ({
   debounce: { key: 'k', waitMs: 1_000, ...rest },
@@ -85,9 +85,9 @@ describe('onConflict: replace', () => {
   });
 
   it.each([
-    ['pending', false],
+    ['waiting', false],
     ['running', true],
-    ['pending-or-running', true],
+    ['either', true],
     [{ forMs: 60_000 }, true],
   ] as const)('leaves a job alone that runs (%j)', async (time, duplicate) => {
     const b = start();
@@ -100,18 +100,18 @@ describe('onConflict: replace', () => {
   });
 
   it.each([
-    ['pending', false],
-    ['pending-or-running', true],
+    ['waiting', false],
+    ['either', true],
   ] as const)('sees a job that begins in this very moment (%s)', async (time, duplicate) => {
     const b = start();
-    const { waiting } = b.backend;
+    const { pending } = b.backend;
     const client = connect(b.app, {
       ...b.backend,
-      waiting: {
-        ...waiting!,
+      pending: {
+        ...pending!,
         async change(...call) {
           await b.take();
-          return waiting!.change(...call);
+          return pending!.change(...call);
         },
       },
     });
@@ -138,7 +138,7 @@ describe('onConflict: replace', () => {
     const item = (payload: unknown, key = 'k') => ({
       job: b.work,
       payload,
-      options: replacing('pending', key),
+      options: replacing('waiting', key),
     });
     const results = await b.client.enqueueMany([item(1), item('x', 'x'), item(2), item(3)]);
     expect(results.map((result) => result.ok && result.duplicate)).toEqual([false, false, true, true]);
@@ -164,12 +164,12 @@ describe('onConflict: replace', () => {
     expect(await client.enqueue(b.work, two, replacing())).toHaveProperty('duplicate');
     const keys = [...stored.keys()];
     expect(keys.map((key) => key.startsWith(id))).toEqual([true, true]);
-    await client.enqueue(b.work, three, { unique: { key: 'k', while: 'pending' } });
+    await client.enqueue(b.work, three, { unique: { key: 'k', during: 'waiting' } });
     expect([...stored.keys()]).toEqual(keys);
     const list = [one, two].map((payload) => ({
       job: b.work,
       payload,
-      options: replacing('pending', 'other'),
+      options: replacing('waiting', 'other'),
     }));
     await client.enqueueMany(list);
     expect(stored.size).toBe(3);

@@ -9,7 +9,7 @@ import { connect } from '../../../core/routing/connect.ts';
 import { bench, job, ring } from './kit.ts';
 
 const dayMs = 86_400_000;
-const unique = (time: Unique['while'], key = 'k'): EnqueueOptions => ({ unique: { key, while: time } });
+const unique = (time: Unique['during'], key = 'k'): EnqueueOptions => ({ unique: { key, during: time } });
 
 function start(failing = false) {
   const work = job({
@@ -64,36 +64,36 @@ describe('hosts whose clocks are an hour apart', () => {
   });
 });
 
-describe('while pending', () => {
+describe('while waiting', () => {
   it('one job waits, and the second call gets its id', async () => {
     const b = start();
-    const first = await b.client.enqueue(b.work, 1, unique('pending'));
+    const first = await b.client.enqueue(b.work, 1, unique('waiting'));
     expect(first).toEqual({ id: first.id, queue: 'default' });
-    const second = await b.client.enqueue(b.work, 2, unique('pending'));
+    const second = await b.client.enqueue(b.work, 2, unique('waiting'));
     expect(second).toEqual({ ...first, duplicate: true });
     expect(await b.ready()).toBe(1);
   });
 
   it('a job that runs stands for nobody', async () => {
     const b = start();
-    const first = await b.add(unique('pending'));
+    const first = await b.add(unique('waiting'));
     await b.take();
-    const second = await b.add(unique('pending'));
+    const second = await b.add(unique('waiting'));
     expect(second).not.toBeNull();
     expect(second).not.toBe(first);
-    expect(await b.add(unique('pending'))).toBeNull();
+    expect(await b.add(unique('waiting'))).toBeNull();
   });
 
   it('a job between two attempts waits', async () => {
     const b = start(true);
-    await b.add(unique('pending'));
+    await b.add(unique('waiting'));
     await b.next();
-    expect(await b.add(unique('pending'))).toBeNull();
+    expect(await b.add(unique('waiting'))).toBeNull();
   });
 
   it.each(['completed', 'cancelled', 'removed'])('a job that is %s stands no more', async (end) => {
     const b = start();
-    const id = await b.add({ ...unique('pending'), delayMs: end === 'cancelled' ? 5_000 : 0 });
+    const id = await b.add({ ...unique('waiting'), delayMs: end === 'cancelled' ? 5_000 : 0 });
     if (end === 'cancelled') await b.client.cancel(id!);
     else await b.next();
     if (end === 'removed') {
@@ -101,25 +101,25 @@ describe('while pending', () => {
       await b.client.stores.records.purge();
       expect(await b.client.status(id!)).toBeNull();
     }
-    expect(await b.add(unique('pending'))).not.toBeNull();
+    expect(await b.add(unique('waiting'))).not.toBeNull();
   });
 
   it('a dead letter stands no more', async () => {
     const b = start(true);
-    await b.add({ ...unique('pending'), maxRetries: 0 });
+    await b.add({ ...unique('waiting'), maxRetries: 0 });
     await b.next();
     expect(await b.deadLetters()).toHaveLength(1);
-    expect(await b.add(unique('pending'))).not.toBeNull();
+    expect(await b.add(unique('waiting'))).not.toBeNull();
   });
 
   it('a job that is delayed for longer than keys are kept stands for all that time', async () => {
     const b = start();
-    await b.add({ ...unique('pending'), delayMs: 300 * dayMs });
+    await b.add({ ...unique('waiting'), delayMs: 300 * dayMs });
     b.clock.advance(dayMs);
-    expect(await b.add(unique('pending'))).toBeNull();
+    expect(await b.add(unique('waiting'))).toBeNull();
     b.clock.advance(298 * dayMs);
     await b.client.stores.records.purge();
-    expect(await b.add(unique('pending'))).toBeNull();
+    expect(await b.add(unique('waiting'))).toBeNull();
   });
 });
 
@@ -138,21 +138,21 @@ describe('while running', () => {
   });
 });
 
-describe('while pending or running', () => {
+describe('while waiting or running', () => {
   it('none is added until the job has ended', async () => {
     const b = start();
-    await b.add(unique('pending-or-running'));
-    expect(await b.add(unique('pending-or-running'))).toBeNull();
+    await b.add(unique('either'));
+    expect(await b.add(unique('either'))).toBeNull();
     const run = await b.take();
-    expect(await b.add(unique('pending-or-running'))).toBeNull();
+    expect(await b.add(unique('either'))).toBeNull();
     await b.run(run);
-    expect(await b.add(unique('pending-or-running'))).not.toBeNull();
+    expect(await b.add(unique('either'))).not.toBeNull();
   });
 
   it('a handler finds itself', async () => {
     const results: unknown[] = [];
     const work = job({
-      unique: { key: () => 'k', while: 'pending-or-running' },
+      unique: { key: () => 'k', during: 'either' },
       handle: async (_, ctx) => void results.push(await ctx.enqueue(work, {})),
     });
     const b = bench({ jobs: [work] });
@@ -187,12 +187,12 @@ describe('a key', () => {
     const b = start();
     const add = (options: EnqueueOptions) => b.add(options);
     const acme = { context: { tenantId: 'acme' } };
-    expect(await add(unique('pending'))).not.toBeNull();
-    expect(await add(unique('pending', 'K'))).not.toBeNull();
-    expect(await add({ ...unique('pending'), ...acme })).not.toBeNull();
-    expect(await add({ ...unique('pending'), queue: 'second' })).not.toBeNull();
-    expect(await b.client.enqueue(b.other, {}, unique('pending'))).not.toHaveProperty('duplicate');
-    expect(await add({ ...unique('pending'), ...acme })).toBeNull();
+    expect(await add(unique('waiting'))).not.toBeNull();
+    expect(await add(unique('waiting', 'K'))).not.toBeNull();
+    expect(await add({ ...unique('waiting'), ...acme })).not.toBeNull();
+    expect(await add({ ...unique('waiting'), queue: 'second' })).not.toBeNull();
+    expect(await b.client.enqueue(b.other, {}, unique('waiting'))).not.toHaveProperty('duplicate');
+    expect(await add({ ...unique('waiting'), ...acme })).toBeNull();
     expect(await b.ready()).toBe(5);
   });
 
@@ -201,7 +201,7 @@ describe('a key', () => {
       unique: {
         key: (payload: { n: number | null }, { actorId }) =>
           payload.n === null ? null : `${payload.n} of ${actorId}`,
-        while: 'pending',
+        during: 'waiting',
       },
     });
     const b = bench({ jobs: [work] });
@@ -214,7 +214,7 @@ describe('a key', () => {
       false,
     ]);
     // The call's own rule counts.
-    const own = { unique: { key: 'own', while: 'pending' } } as const;
+    const own = { unique: { key: 'own', during: 'waiting' } } as const;
     expect(await b.client.enqueue(work, { n: 1 }, own)).not.toHaveProperty('duplicate');
   });
 });
@@ -222,14 +222,14 @@ describe('a key', () => {
 describe('enqueueMany', () => {
   it('finds duplicates in the list and before it, and sends the others as they come', async () => {
     const b = start();
-    const standing = await b.add(unique('pending', 'b'));
+    const standing = await b.add(unique('waiting', 'b'));
     const item = (options: EnqueueOptions) => ({ job: b.work, payload: {}, options });
     const results = await b.client.enqueueMany([
-      item(unique('pending', 'a')),
+      item(unique('waiting', 'a')),
       item({}),
-      item(unique('pending', 'b')),
-      item(unique('pending', 'a')),
-      item(unique('pending', '')),
+      item(unique('waiting', 'b')),
+      item(unique('waiting', 'a')),
+      item(unique('waiting', '')),
       { job: b.other, payload: {} },
     ]);
     const ids = results.map((result) => (result.ok ? result.id : result.error.code));
@@ -244,7 +244,7 @@ describe('enqueueMany', () => {
 
   it('finds them over its slices, and under a middleware', async () => {
     const calls: number[] = [];
-    const work = job({ unique: { key: (n: number) => String(n % 7), while: 'pending' } });
+    const work = job({ unique: { key: (n: number) => String(n % 7), during: 'waiting' } });
     const b = bench({
       jobs: [work],
       use: [

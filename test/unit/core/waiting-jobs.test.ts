@@ -23,7 +23,7 @@ function mailBench(options: Parameters<typeof bench>[0] = {}) {
   seen.length = 0;
   const b = bench({ jobs: [mail], ...options });
   const envelopeOf = async (id: string): Promise<Envelope> =>
-    JSON.parse((await b.backend.waiting!.read({ queue: 'default', id }))!);
+    JSON.parse((await b.backend.pending!.read({ queue: 'default', id }))!);
   return { ...b, envelopeOf };
 }
 
@@ -268,7 +268,7 @@ describe('a store beside the queue', () => {
 describe('a backend that finds no waiting job', () => {
   it('is refused with what to do instead', async () => {
     const b = mailBench();
-    const { waiting: _, ...backend } = b.backend;
+    const { pending: _, ...backend } = b.backend;
     const { connect } = await import('../../../core/routing/connect.ts');
     const client = connect(b.app, backend);
     const { id } = await client.enqueue(mail, { to: 'a' });

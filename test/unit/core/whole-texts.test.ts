@@ -11,7 +11,7 @@ const work = job();
 const byKey = (parts: object) => job({ name: 'other', ...parts });
 const ofPayload = {
   'an idempotency key': byKey({ idempotencyKey: (text: string) => text }),
-  'a unique key for job "other"': byKey({ unique: { key: (text: string) => text, while: 'pending' } }),
+  'a unique key for job "other"': byKey({ unique: { key: (text: string) => text, during: 'waiting' } }),
   'the key of rate of job:other to be null or a text': byKey({
     rate: { limit: 1, perMs: 1_000, key: (text: string) => text },
   }),
@@ -20,7 +20,7 @@ const options: Readonly<Record<string, (text: string) => object>> = {
   'an idempotency key': (idempotencyKey) => ({ idempotencyKey }),
   'a group': (group) => ({ group }),
   'a name': (name) => ({ name }),
-  'a unique key for job "work"': (key) => ({ unique: { key, while: 'pending' } }),
+  'a unique key for job "work"': (key) => ({ unique: { key, during: 'waiting' } }),
   ...Object.fromEntries(
     ['tenantId', 'actorId', 'requestId', 'traceparent'].map((name) => [
       `context.${name} to be a text`,

@@ -199,7 +199,7 @@ describe('what a backend cannot tell', () => {
       return {
         ...client,
         backend,
-        stores: { ...stores, records: { ...stores.records, keepsNothing: true } },
+        stores: { ...stores, records: { ...stores.records, recordsDisabled: true } },
       };
     });
     const paths = ['queues', 'jobs', 'jobs/x', 'dead', 'dead/groups', 'dead/x', 'alerts', 'audit'];

@@ -2,7 +2,7 @@
 export const climbing: readonly string[] = [
   'core/base/events.ts → core/contract/outcome.ts',
   'core/base/failure.ts → core/contract/outcome.ts',
-  'core/features/batches/complete.ts → core/features/steps/batch-end.ts',
+  'core/features/batches/complete.ts → core/features/steps/wait-for-batch.ts',
   'core/features/batches/hand-results.ts → core/features/chains/ids.ts',
   'core/features/batches/hand-results.ts → core/features/chains/start.ts',
   'core/features/batches/manage.ts → core/operations/retry-dead-letters.ts',
@@ -16,7 +16,7 @@ export const climbing: readonly string[] = [
   'core/kernel/attempt/execute.ts → core/features/batches/in-job.ts',
   'core/kernel/attempt/execute.ts → core/features/sandbox/inside.ts',
   'core/kernel/attempt/execute.ts → core/features/sandbox/run-isolated.ts',
-  'core/kernel/attempt/execute.ts → core/features/steps/batch-end.ts',
+  'core/kernel/attempt/execute.ts → core/features/steps/wait-for-batch.ts',
   'core/kernel/attempt/execute.ts → core/features/steps/handler.ts',
   'core/kernel/attempt/limited.ts → core/features/limits/gates.ts',
   'core/kernel/attempt/paused.ts → core/features/limits/pause.ts',

@@ -223,7 +223,7 @@ describe('the public names of longshore', () => {
       'MetricReport',
       'MetricRequest',
       'Middleware',
-      'none',
+      'noRetry',
       'parseSigningKeys',
       'PayloadStore',
       'perError',

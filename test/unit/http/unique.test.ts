@@ -10,7 +10,7 @@ import { keys, sender } from './kit.ts';
 const sync = defineJob({
   name: 'customer.sync',
   payload: z.object({ customer: z.string() }),
-  unique: { key: ({ customer }) => customer, while: 'pending' },
+  unique: { key: ({ customer }) => customer, during: 'waiting' },
   async handle() {},
 });
 
@@ -58,7 +58,7 @@ describe('a unique job over HTTP', () => {
 
   it('cannot be made so by the caller', async () => {
     const { send } = open();
-    const options = { unique: { key: 'k', while: 'pending' } };
+    const options = { unique: { key: 'k', during: 'waiting' } };
     const body = [{ job: 'customer.sync', payload: { customer: '7' }, options }];
     expect(await send('/jobs', { body })).toMatchObject({ status: 400 });
   });

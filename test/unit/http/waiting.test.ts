@@ -106,7 +106,7 @@ describe.each(verbs)('%s /jobs/:id%s', (method, verb, body) => {
     const bench = await delayed(
       createBench({}, (client) => ({
         ...client,
-        backend: { ...client.backend, waiting: undefined as never },
+        backend: { ...client.backend, pending: undefined as never },
       })),
     );
     expect(await bench.send(`/jobs/${bench.id}${verb}`, { method, body })).toMatchObject({

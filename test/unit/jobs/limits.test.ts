@@ -51,7 +51,7 @@ describe('a URL job', () => {
   });
 
   it('that is unique is not added twice while it waits', async () => {
-    const b = await receiver(() => 200, { unique: { key: ({ url }) => url, while: 'pending' } });
+    const b = await receiver(() => 200, { unique: { key: ({ url }) => url, during: 'waiting' } });
     const payload = { url: `http://a.test:${b.port}/` };
     const first = await b.client.enqueue(b.job, payload);
     expect(await b.client.enqueue(b.job, payload)).toMatchObject({ id: first.id, duplicate: true });

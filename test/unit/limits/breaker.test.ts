@@ -8,7 +8,7 @@ import { stoppedJobs } from '../../../core/features/limits/stopped.ts';
 import { createApp } from '../../../core/kernel/app/app.ts';
 import type { Breaker } from '../../../core/kernel/app/breaker.ts';
 import type { JobDefinition } from '../../../core/kernel/app/job.ts';
-import { fixed, none } from '../../../core/kernel/app/retry.ts';
+import { fixed, noRetry } from '../../../core/kernel/app/retry.ts';
 import { attempt } from '../../../core/kernel/flow.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
@@ -24,7 +24,7 @@ function mailing(parts: Partial<JobDefinition<typeof anything>> = {}) {
   const ran: unknown[] = [];
   const mail = job({
     name: 'mail',
-    retry: none,
+    retry: noRetry,
     breaker: { failures: 3, openMs },
     handle(payload) {
       ran.push(payload);
@@ -292,7 +292,7 @@ describe('when the store of limits fails', () => {
   ] as const)('in %s, a job ends as %o', async (names, result) => {
     const mail = job({
       name: 'mail',
-      retry: none,
+      retry: noRetry,
       breaker: { failures: 1, openMs },
       handle() {
         throw new Error('down');

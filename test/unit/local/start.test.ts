@@ -62,9 +62,9 @@ describe('startLocal', () => {
     expect(await refusalText(() => startLocal(app, options))).toMatch(
       /^CONFIG: Unknown option "metric" of startLocal\(\), only backend, .+, schedules, logger, http, metrics\.$/,
     );
-    const several = { backend, logger: false, on: ['fast'] } as never;
+    const several = { backend, logger: false, backendName: ['fast'] } as never;
     expect(await refusalText(() => startLocal(app, several))).toMatch(
-      /^CONFIG: Unknown option "on" of startLocal\(\), only backend, store, (?!.*failover)/,
+      /^CONFIG: Unknown option "backendName" of startLocal\(\), only backend, store, (?!.*failover)/,
     );
     expect(events).toEqual([]);
   });

@@ -252,7 +252,7 @@ describe('stopAbovePercent', () => {
 
   it('needs records', async () => {
     const { operator } = operatorBench({
-      stores: { records: { keepsNothing: true, get: async () => null } as never },
+      stores: { records: { recordsDisabled: true, get: async () => null } as never },
     });
     await expect(operator.deadLetters.retry({ filter: {} }, { stopAbovePercent: 5 })).rejects.toMatchObject({
       code: 'OPTION',

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { PermanentError } from '../../../core/base/errors.ts';
 import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
 import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
-import { none } from '../../../core/kernel/app/retry.ts';
+import { noRetry } from '../../../core/kernel/app/retry.ts';
 import { createRun } from '../../../core/kernel/attempt/run.ts';
 import { createOperator } from '../../../core/operations/index.ts';
 import type { Operator } from '../../../core/operations/types.ts';
@@ -21,7 +21,7 @@ export const mail = defineJob({
     error: z.string().optional(),
     login: z.object({ user: z.string(), password: z.string() }).optional(),
   }),
-  retry: none,
+  retry: noRetry,
   idempotencyKey: ({ to }) => `mail-${to}`,
   handle({ to, error }) {
     if (!mended.has(to) && error !== undefined) throw new PermanentError(error);
@@ -33,7 +33,7 @@ export const brief = defineJob({
   queue: 'other',
   payload: z.object({ n: z.number() }),
   expiresInMs: 60_000,
-  retry: none,
+  retry: noRetry,
   handle({ n }) {
     throw new PermanentError(`number ${n} is wrong`);
   },

@@ -7,7 +7,7 @@ import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { job } from '../core/kit.ts';
 import { operatorBench } from './kit.ts';
 
-const work = job({ unique: { key: () => 'k', while: 'pending' } });
+const work = job({ unique: { key: () => 'k', during: 'waiting' } });
 
 describe('a unique job', () => {
   it('is enqueued by a schedule once while it waits', async () => {

@@ -187,7 +187,7 @@ describe('what is enqueued', () => {
     const b = meteredBench({ jobs: [fast] });
     await b.client.enqueueMany(fast, [{}, {}]);
     await b.client.enqueue(fast, {}, { priority: 9 });
-    const unique = { key: 'k', while: 'pending' } as const;
+    const unique = { key: 'k', during: 'waiting' } as const;
     for (let i = 0; i < 2; i++) await b.client.enqueue(fast, {}, { unique });
     await expect(b.client.enqueue(fast, {}, { queue: 'no' })).rejects.toThrow();
     expect(named(await b.scrape(), 'queue_jobs_enqueued_total')).toEqual({

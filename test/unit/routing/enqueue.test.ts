@@ -131,8 +131,8 @@ describe('connect() with several backends', () => {
     const { id, backend } = await client.enqueue(report, 2, { backend: 'fast' });
     expect(backend).toBe('fast');
     expect(await client.status(id)).toMatchObject({ job: 'report', queue: 'reports', status: 'pending' });
-    for (const on of ['default', 'fast'])
-      await (await startWorker(app, { backend: backends, on, untilIdle: true })).done;
+    for (const backendName of ['default', 'fast'])
+      await (await startWorker(app, { backend: backends, backendName, untilIdle: true })).done;
     expect(ran).toEqual([1, 2]);
   });
 

@@ -137,7 +137,7 @@ describe('a backend that has never answered', () => {
     for (const options of [
       { delayMs: 1_000 },
       { runAt: new Date(clock.now() + 1_000) },
-      { unique: { key: 'k', while: 'pending' } },
+      { unique: { key: 'k', during: 'waiting' } },
       { debounce: { key: 'd', waitMs: 1_000 } },
     ] as const)
       expect(await client.enqueue(thumb, { n: 1 }, options)).toMatchObject({ backend: 'default' });
@@ -183,7 +183,7 @@ describe('a backend that has never answered', () => {
     const worker = await startWorker(app, {
       backend: { default: backends.default, fast },
       failover: { fast: 'default' },
-      on: 'default',
+      backendName: 'default',
       untilIdle: true,
     });
     await worker.done;

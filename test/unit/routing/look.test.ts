@@ -12,9 +12,9 @@ const images = { images: { backend: 'fast' } };
 
 const worked = (bench: ReturnType<typeof createBench>) =>
   Promise.all(
-    (['default', 'fast'] as const).map(async (on) => {
+    (['default', 'fast'] as const).map(async (backendName) => {
       const { app, backends } = bench;
-      return (await startWorker(app, { backend: backends, on, untilIdle: true })).done;
+      return (await startWorker(app, { backend: backends, backendName, untilIdle: true })).done;
     }),
   );
 
@@ -89,7 +89,7 @@ describe('a client of several backends', () => {
 
   it('changes no job where no queue finds one by its id', async () => {
     const { app, backends } = createBench();
-    const { waiting: _, ...blind } = backends.fast;
+    const { pending: _, ...blind } = backends.fast;
     const client = connect(app, { ...backends, default: blind, fast: blind });
     expect(await refusalText(() => client.promote('one'))).toMatch(/^CONFIG: /);
   });
@@ -134,13 +134,13 @@ describe('a client of several backends', () => {
     const bare = (name: string) => ({ ...memory({ clock }), name, stores: undefined as never });
     const backends = { default: bare('one'), fast: bare('other') };
     const client = connect(app, backends, { store: { default: shared, fast: shared } });
-    for (const [job, on] of [
+    for (const [job, backendName] of [
       [mail, 'default'],
       [thumb, 'fast'],
     ] as const) {
       await client.enqueue(job, { n: 1 });
       const store = { default: shared, fast: shared };
-      await (await startWorker(app, { backend: backends, store, on, untilIdle: true })).done;
+      await (await startWorker(app, { backend: backends, store, backendName, untilIdle: true })).done;
     }
     expect((await client.metrics()).all.done).toBe(2);
     await client.close();

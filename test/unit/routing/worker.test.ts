@@ -19,13 +19,13 @@ describe('a worker of several backends', () => {
     ]);
     expect(await worker.done).toMatchObject({ reason: 'idle', counts: { acked: 3 }, released: 0 });
     expect(ran.toSorted()).toEqual(['mail 1', 'resize 1', 'thumb 1']);
-    expect(worker.each).toHaveLength(2);
+    expect(worker.workers).toHaveLength(2);
   });
 
   it('enqueues what a handler enqueues on the backend that it belongs to', async () => {
     const { app, backends, ran, both } = createBench();
     const { id } = await connect(app, backends).enqueue(both, { n: 5 });
-    await (await startWorker(app, { backend: backends, on: 'fast', untilIdle: true })).done;
+    await (await startWorker(app, { backend: backends, backendName: 'fast', untilIdle: true })).done;
     expect(ran).toEqual(['thumb 5']);
     expect(await backends.fast.stores!.records.get(id)).toMatchObject({ status: 'completed' });
     expect(await readyOn(backends.default)).toEqual(['mail in default']);
@@ -68,7 +68,7 @@ describe('a worker of several backends', () => {
     const { app, backends, eventsOf } = createBench();
     const options = { backend: backends, untilIdle: true, queues: ['images', 'bulk'] } as const;
     await (await startWorker(app, options)).done;
-    await (await startWorker(app, { ...options, on: 'fast' })).done;
+    await (await startWorker(app, { ...options, backendName: 'fast' })).done;
     expect(eventsOf('worker.started').map(({ backend, queues }) => [backend, queues])).toEqual([
       ['memory', ['bulk']],
       ['sqlite', ['images']],
@@ -135,8 +135,11 @@ describe('a worker of several backends', () => {
 
   it('refuses what it cannot work', async () => {
     const { app, backends, events } = createBench();
-    expect(await refusalText(() => startWorker(app, { backend: backends, on: 'fst' }))).toBe(
-      'CONFIG: Expected on to be one of default, fast, got "fst".',
+    expect(await refusalText(() => startWorker(app, { backend: backends, backendName: 'fst' }))).toBe(
+      'CONFIG: Expected backendName to be one of default, fast, got "fst".',
+    );
+    expect(await refusalText(() => startWorker(app, { backend: backends, on: 'fast' } as never))).toBe(
+      'CONFIG: Option on of startWorker() is called backendName now.',
     );
     expect(await refusalText(() => startWorker(app, { backend: backends.fast }))).toMatch(
       /^CONFIG: Job or queue "thumb" names backend "fast"/,
@@ -144,9 +147,9 @@ describe('a worker of several backends', () => {
     const plain = createApp({ jobs: [job()], signing: ring });
     expect(
       await refusalText(() =>
-        startWorker(plain, { backend: memory(), on: 'fast' } as object as WorkerOptions),
+        startWorker(plain, { backend: memory(), backendName: 'fast' } as object as WorkerOptions),
       ),
-    ).toMatch(/^CONFIG: Unknown option "on" of startWorker\(\)/);
+    ).toMatch(/^CONFIG: Unknown option "backendName" of startWorker\(\)/);
     const empty = createApp({ jobs: [], signing: ring });
     expect(await refusalText(() => startWorker(empty, { backend: { default: memory() } }))).toMatch(
       /^CONFIG: A worker needs at least one queue/,

@@ -59,20 +59,24 @@ export async function chains(client: Client): Promise<void> {
 }
 
 export async function results(client: Client, files: { file: string }[]): Promise<void> {
-  await client.batch('all', files, { job: thumbnail, onResults: report, with: { to: 'a@b.example' } });
+  await client.batch('all', files, {
+    job: thumbnail,
+    onResults: report,
+    resultsPayload: { to: 'a@b.example' },
+  });
   await client.batch('all', files, {
     map: ({ file }) => ({ job: thumbnail, payload: { file } }),
     onResults: report,
-    with: { to: 'a@b.example' },
+    resultsPayload: { to: 'a@b.example' },
   });
   // @ts-expect-error TS2345 a member of its payload is missing
   await client.batch('all', files, { job: thumbnail, onResults: report });
   // @ts-expect-error TS2345 the children return something else
-  await client.batch('all', files, { job: probe, onResults: report, with: { to: 'a@b.example' } });
+  await client.batch('all', files, { job: probe, onResults: report, resultsPayload: { to: 'a@b.example' } });
   await client.batch('all', files, {
     // @ts-expect-error TS2322 so do those of map
     map: ({ file }) => ({ job: probe, payload: { file } }),
     onResults: report,
-    with: { to: 'a@b.example' },
+    resultsPayload: { to: 'a@b.example' },
   });
 }

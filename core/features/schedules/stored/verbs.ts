@@ -96,7 +96,7 @@ export function storedVerbs(client: Client): GuardedSchedules & Schedules {
     const home = homeOf(client, job);
     const store = home?.stores.schedules;
     if (!home || !store) throw keepsNone(home ?? client);
-    if (definition.overlap === 'skip' && home.stores.records.keepsNothing)
+    if (definition.overlap === 'skip' && home.stores.records.recordsDisabled)
       throw config(
         `Schedule "${name}" expects records for its overlap: 'skip', and backend "${home.backend.name}" keeps none. Give it a store.`,
       );

@@ -19,12 +19,12 @@ function capabilitiesOf({ app, backend, stores }: Client): Capability[] {
     'Handlers write in the transaction of their ack': backend.begin !== undefined,
     'Ack and fetch in one step': hints?.ackAndFetch !== undefined,
     'Counts, pausing and clearing of queues': admin !== undefined,
-    'Waiting jobs are changed, promoted and removed': backend.waiting !== undefined,
+    'Waiting jobs are changed, promoted and removed': backend.pending !== undefined,
     'Pages of dead letters':
       admin === undefined ? false : admin.deadLetters.page ? true : 'from the newest on',
     'Dead letters by their id':
       admin === undefined ? false : admin.deadLetters.get ? true : 'by looking through them',
-    'Records of jobs': records.keepsNothing !== true,
+    'Records of jobs': records.recordsDisabled !== true,
     'Lists of jobs in pages': records.page !== undefined,
     'Payloads of jobs': records.payload !== undefined,
     'Numbers of the last hour, day and month': stores.metrics !== undefined,

@@ -9,7 +9,7 @@ import { noRecords } from './jobs.ts';
 
 export const showChain: Run = async (endpoint, { visitor, parameter: id }) => {
   const { client } = endpoint;
-  if (eachOf(client).every(({ stores }) => stores.records.keepsNothing)) return noRecords(client);
+  if (eachOf(client).every(({ stores }) => stores.records.recordsDisabled)) return noRecords(client);
   const chain = await (await endpoint.operatorFor(visitor)).chains.get(id);
   if (!chain) throw missing('chain', id);
   const links = chain.links.map((link) => ({ ...link, jobs: link.jobs.map(brief) }));

@@ -36,7 +36,7 @@ const filter = {
 
 export const listJobs: Run = async ({ client }, { url }) => {
   const asked = queryOf(url, filter);
-  if (client.stores.records.keepsNothing) return noRecords(client);
+  if (client.stores.records.recordsDisabled) return noRecords(client);
   const { records: found, next } = await pageOf(client, { max: 50, ...asked });
   const records = found.map((record) => believed(client.app, record));
   const sleepers = await sleepersOf(client.stores, records, client.app.clock.now());
@@ -60,7 +60,7 @@ function itemOf({ attempts, output: _, ...record }: JobRecord): Omit<JobItem, 's
 export const showJob: Run = async ({ client }, { url, parameter: id }) => {
   const asked = queryOf(url, wholeQuery);
   const { stores } = client;
-  if (stores.records.keepsNothing) return noRecords(client);
+  if (stores.records.recordsDisabled) return noRecords(client);
   const record = believed(client.app, await stores.records.get(id));
   if (!record) throw missing('job', id);
   const [payload, runningOn, dead, waits, stopped, steps, batch] = await Promise.all([
@@ -81,7 +81,7 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
     stopped,
     steps,
     batch,
-    changeable: client.backend.waiting !== undefined,
+    changeable: client.backend.pending !== undefined,
   } satisfies JobDetail;
 };
 

@@ -86,7 +86,7 @@ function lastOf({ entries }: ScheduleHistory): ScheduleView['last'] {
 async function lookAt(client: Client, schedule: Schedule) {
   const { app, stores } = client;
   const { name, job, timing, overlap, missed } = schedule;
-  const history = stores.records.keepsNothing
+  const history = stores.records.recordsDisabled
     ? null
     : await scheduleHistory(client, name, { max: mostEntries });
   const paused = history ? history.pausedAt !== null : await isPaused(client, name);

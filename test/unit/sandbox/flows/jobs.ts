@@ -49,7 +49,7 @@ const acts: Record<string, Act> = {
         onComplete: whose,
       }),
     );
-    const end = await ctx.batchEnd<number>(id, { timeoutMs: '1h' });
+    const end = await ctx.waitForBatch<number>(id, { timeoutMs: '1h' });
     return { id, results: end!.results, succeeded: end!.succeeded };
   },
   again: async (ctx) => {
@@ -84,7 +84,7 @@ const acts: Record<string, Act> = {
     await ctx.batch('maps', numbers(9), { map }).catch(note);
     const tx = { map: (n: number) => ({ job: double, payload: n, options: { tx: () => {} } }) };
     await ctx.batch('clone', numbers(9), tx as never).catch(note);
-    await ctx.batchEnd('nobody', { timeoutMs: 1 }).catch(note);
+    await ctx.waitForBatch('nobody', { timeoutMs: 1 }).catch(note);
     await ctx.chain([unknown], 1).catch(note);
     await ctx.chain([] as never, 1 as never).catch(note);
     await ctx.chain([double], new Map() as never).catch(note);

@@ -1,4 +1,4 @@
-/** `ctx.batchEnd`: a job that waits for a batch sleeps until the batch tells it that all children have ended. */
+/** `ctx.waitForBatch`: a job that waits for a batch sleeps until the batch tells it that all children have ended. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { BatchState } from '../../contract/batches.ts';
@@ -19,14 +19,14 @@ export async function tellEnd(client: EmittingClient, summary: BatchSummary): Pr
   await bring([client], event, summary, { key: summary.batchId });
 }
 
-export async function batchEnd(
+export async function waitForBatch(
   it: Admitted,
   batch: string | { readonly id: string },
   options: Omit<WaitOptions, 'key'>,
 ): Promise<BatchEnd | null> {
   const id = typeof batch === 'string' ? batch : batch?.id;
   if (typeof id !== 'string')
-    throw new LongshoreError('OPTION', `Expected ctx.batchEnd(batch or its id, …), got ${shown(batch)}.`);
+    throw new LongshoreError('OPTION', `Expected ctx.waitForBatch(batch or its id, …), got ${shown(batch)}.`);
   const { client } = it.ports;
   const store = storeOf(client);
   // Asked when the job is among those that are told: it may have ended before.

@@ -1,16 +1,16 @@
 /** What a record keeps of a handler's output: a JSON text, read again. */
-export type Kept<T> = T extends { toJSON(): infer Text }
-  ? Kept<Text>
+export type Jsonified<T> = T extends { toJSON(): infer Text }
+  ? Jsonified<Text>
   : T extends Nothing
     ? null
     : T extends readonly unknown[]
-      ? { [Index in keyof T]: Kept<T[Index]> }
+      ? { [Index in keyof T]: Jsonified<T[Index]> }
       : T extends object
-        ? { [Name in keyof T as T[Name] extends Nothing ? never : Name]: KeptMember<T[Name]> }
+        ? { [Name in keyof T as T[Name] extends Nothing ? never : Name]: JsonifiedMember<T[Name]> }
         : T;
 
 /** An optional member stays optional, and is not `null`. */
-type KeptMember<T> = undefined extends T ? Kept<Exclude<T, undefined>> | undefined : Kept<T>;
+type JsonifiedMember<T> = undefined extends T ? Jsonified<Exclude<T, undefined>> | undefined : Jsonified<T>;
 
 /** JSON has no text for it. */
 // biome-ignore lint/suspicious/noConfusingVoidType: what a handler returns that returns nothing

@@ -9,11 +9,11 @@ import type { Client } from '../kernel/enqueue/client.ts';
 import type { RoutedClient } from './client.ts';
 import { route } from './route.ts';
 
-export interface Beside {
+export interface OtherBackends {
   /** The name of this backend, where the app has several. @default 'default' */
-  readonly on?: string;
+  readonly backendName?: string;
   /** The other backends of the app by name, `null` for those that this function does not use. @default there are none */
-  readonly backends?: Readonly<Record<string, QueueBackend | null>>;
+  readonly otherBackends?: Readonly<Record<string, QueueBackend | null>>;
 }
 
 /** The backend and the stores of one, and the verbs of all: what its handlers enqueue goes where it belongs. */
@@ -23,15 +23,15 @@ export function viewOf(client: RoutedClient, name: string): Client {
 }
 
 /** Connects to the one, and to those beside it. Throws `CONFIG`. */
-export function connectBeside(
+export function connectWithOthers(
   app: App,
   backend: QueueBackend,
   store: Partial<Stores>,
-  { on = 'default', backends }: Beside,
+  { backendName = 'default', otherBackends }: OtherBackends,
 ): Client {
   app.keyRing();
-  const all = { ...backends, [on]: backend } as unknown as Backends;
-  const client = viewOf(route(app, all, { store: { [on]: store } }), on);
-  checkAbilities(app, abilitiesOf(client), on);
+  const all = { ...otherBackends, [backendName]: backend } as unknown as Backends;
+  const client = viewOf(route(app, all, { store: { [backendName]: store } }), backendName);
+  checkAbilities(app, abilitiesOf(client), backendName);
   return client;
 }
