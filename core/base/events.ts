@@ -1,7 +1,9 @@
 /** Everything Longshore reports is one of these plain objects. None of them holds a payload. */
 
-import type { Outcome } from '../contract/outcome.ts';
 import type { LongshoreError } from './errors.ts';
+
+/** How one attempt ended. */
+export type Outcome = 'acked' | 'requeued' | 'dead-lettered' | 'rejected' | 'skipped-idempotent';
 
 export interface JobFacts {
   readonly id: string;

@@ -1,8 +1,14 @@
 import { isNativeError } from 'node:util/types';
-import type { AttemptError } from '../contract/outcome.ts';
 import { type ErrorCode, LongshoreError } from './errors.ts';
 import type { LongshoreEvent } from './events.ts';
 import { masked } from './masked.ts';
+
+/** What a handler threw, as plain data that can be stored. */
+export interface AttemptError {
+  readonly code: string;
+  readonly message: string;
+  readonly stack?: string;
+}
 
 const longestMessage = 2_000;
 const longestStack = 4_000;
@@ -20,7 +26,6 @@ const ownEnds: readonly ErrorCode[] = [
   ...(['SIGNATURE', 'UNKNOWN_KEY', 'WRONG_QUEUE', 'ENVELOPE'] as const),
 ];
 
-/** What a handler threw, as plain data that can be stored. */
 export function reportError(error: unknown): AttemptError {
   const code = error instanceof LongshoreError ? error.code : 'HANDLER';
   const message = cut(messageOf(error), longestMessage);

@@ -1,7 +1,7 @@
 /** How attempts and jobs end, as plain data that every seam shares. */
 
-/** How one attempt ended. */
-export type Outcome = 'acked' | 'requeued' | 'dead-lettered' | 'rejected' | 'skipped-idempotent';
+import type { Outcome } from '../base/events.ts';
+import type { AttemptError } from '../base/failure.ts';
 
 /** Why a message will never run again. All but `cancelled` are listed as dead letters. */
 export type AbandonReason = 'permanent' | 'exhausted' | 'crash-loop' | 'rejected' | 'expired' | 'cancelled';
@@ -14,12 +14,6 @@ export type JobStatus =
   | 'failed'
   | 'cancelled'
   | 'expired';
-
-export interface AttemptError {
-  readonly code: string;
-  readonly message: string;
-  readonly stack?: string;
-}
 
 /** What a handler wrote with `ctx.log`. */
 export interface LogLine {

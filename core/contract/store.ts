@@ -3,6 +3,7 @@
  * Every write that belongs to a run names its owner (the lease's token), and a stale owner changes nothing.
  */
 
+import type { Outcome } from '../base/events.ts';
 import type { Replacement } from './admin.ts';
 import type { AuditLog } from './audit.ts';
 import type { BatchStore } from './batches.ts';
@@ -10,7 +11,7 @@ import type { Check, DiagnosisRequest } from './diagnosis.ts';
 import type { ChainFacts, MessageFacts } from './facts.ts';
 import type { LimitStore } from './limits.ts';
 import type { MetricStore } from './metrics.ts';
-import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
+import type { AbandonReason, AttemptReport, JobStatus, Progress } from './outcome.ts';
 import type { ScheduleStore } from './schedules.ts';
 import type { StepStore } from './steps.ts';
 import type { WaitingChange } from './waiting.ts';

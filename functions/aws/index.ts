@@ -15,8 +15,10 @@ import type { HttpResult } from './lambda/events.ts';
 import { checkWorkerOptions, type Worker, type WorkerOptions } from './lambda/options.ts';
 import type { SqsBackend } from './sqs/index.ts';
 
+export type { Foreign } from '../../core/contract/foreign.ts';
 export type { PayloadStore, Stores } from '../../core/contract/store.ts';
-export { type Foreign, type ForeignRule, foreign } from '../../core/kernel/app/foreign.ts';
+export { foreign } from '../../core/kernel/enqueue/foreign.ts';
+export type { ForeignRule } from '../../core/kernel/enqueue/foreign-job.ts';
 export type { ScheduleResult } from '../../core/serverless/schedule.ts';
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './lambda/events.ts';

@@ -19,8 +19,10 @@ import type { ServiceBusOptions } from './service-bus/index.ts';
 import { checkEntity, entitiesOf, type QueueOptions, resolveQueues } from './service-bus/queues.ts';
 import { accessFrom, settingIn } from './settings.ts';
 
+export type { Foreign } from '../../core/contract/foreign.ts';
 export type { PayloadStore, Stores } from '../../core/contract/store.ts';
-export { type Foreign, type ForeignRule, foreign } from '../../core/kernel/app/foreign.ts';
+export { foreign } from '../../core/kernel/enqueue/foreign.ts';
+export type { ForeignRule } from '../../core/kernel/enqueue/foreign-job.ts';
 export { type AzureHttpOptions, azureHttp } from './app/http.ts';
 export { type LeaseTerms, leaseOf, type TriggerMetadata } from './app/trigger.ts';
 export { type BlobPayloadsOptions, blobPayloads } from './blob/index.ts';

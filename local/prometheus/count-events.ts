@@ -1,7 +1,7 @@
 /** Counts what the app reports. Called for every job: it looks up labels and adds numbers, and nothing else. */
 
-import type { EventListener, LongshoreEvent } from '../../core/base/events.ts';
-import type { AbandonReason, Outcome } from '../../core/contract/outcome.ts';
+import type { EventListener, LongshoreEvent, Outcome } from '../../core/base/events.ts';
+import type { AbandonReason } from '../../core/contract/outcome.ts';
 import { endingOf } from '../../core/features/metrics/tally.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { type LabelSets, unknownJob } from './label-sets.ts';

@@ -6,8 +6,8 @@
 import type { Clock } from '../../core/base/clock.ts';
 import type { MetricStore } from '../../core/contract/metrics.ts';
 import { sums } from '../../core/features/metrics/roll-up.ts';
-import { stepMs, stepOf } from '../../core/features/metrics/steps.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
+import { stepMs, stepOf } from '../../core/kit/records/metric-steps.ts';
 import { bounded } from './ask.ts';
 import { other, unknownJob } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';

@@ -1,7 +1,7 @@
 import { config } from '../../base/errors.ts';
 import type { AlertHost, AttemptNumbers } from '../../kernel/app/alerts.ts';
+import { stepOf } from '../../kit/records/metric-steps.ts';
 import { sums } from '../metrics/roll-up.ts';
-import { stepOf } from '../metrics/steps.ts';
 import { failedOf, ranOf, sumOf } from '../metrics/tally.ts';
 
 /** Attempts that ended in the last whole minutes, per queue. Throws `CONFIG` where no numbers are kept. */

@@ -2,11 +2,11 @@
 
 import { config, shown } from '../../base/errors.ts';
 import { hint } from '../../base/nearest.ts';
+import { priorityOf } from '../../base/priority.ts';
 import { faultOf } from '../../base/text.ts';
 import type { ChainedJob, ChainLink } from '../../envelope/chain.ts';
 import type { ChainOptions, JobWithOptions, LinkOptions } from '../../kernel/app/chain.ts';
 import type { Job } from '../../kernel/app/job.ts';
-import { priorityOf } from '../../kernel/app/options.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { groupOf, scheduleOf, wrongOption } from '../../kernel/enqueue/prepare.ts';
 import { queueOf } from '../../kernel/enqueue/queue-of.ts';

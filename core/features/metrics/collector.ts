@@ -9,7 +9,7 @@ import { backendError } from '../../base/failure.ts';
 import { within } from '../../base/within.ts';
 import type { MetricRow, MetricStore } from '../../contract/metrics.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { stepOf } from './steps.ts';
+import { stepOf } from '../../kit/records/metric-steps.ts';
 import { type Counted, count, countMemory, newTally, packTally, type Tally } from './tally.ts';
 
 /** Between two flushes. */

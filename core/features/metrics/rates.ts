@@ -2,9 +2,9 @@
 
 import type { MetricRow } from '../../contract/metrics.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
+import { stepMs, stepOf } from '../../kit/records/metric-steps.ts';
 import { quantile } from './histogram.ts';
 import { sums } from './roll-up.ts';
-import { stepMs, stepOf } from './steps.ts';
 import { sumOf } from './tally.ts';
 
 export interface Rates {

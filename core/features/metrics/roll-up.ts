@@ -6,7 +6,7 @@
 import type { MetricRow, MetricStep, MetricStore } from '../../contract/metrics.ts';
 import type { Stores } from '../../contract/store.ts';
 import type { App } from '../../kernel/app/app.ts';
-import { keepMs, keepRolledUpMs, stepMs, stepOf } from './steps.ts';
+import { keepMs, keepRolledUpMs, stepMs, stepOf } from '../../kit/records/metric-steps.ts';
 import { add, packTally, type Tally, unpackTally } from './tally.ts';
 
 const cursorKey = 'metrics:roll-up';

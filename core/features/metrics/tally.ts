@@ -1,6 +1,7 @@
 /** What became of the attempts of one job in one queue and one step of time: what is counted, added up and stored. */
 
-import type { AbandonReason, Outcome } from '../../contract/outcome.ts';
+import type { Outcome } from '../../base/events.ts';
+import type { AbandonReason } from '../../contract/outcome.ts';
 import {
   addHistogram,
   type Histogram,

@@ -1,5 +1,6 @@
 import { checkName, checkOptions, checkQueue, type OptionKinds } from '../../base/checks.ts';
 import { config, type LongshoreError, shown } from '../../base/errors.ts';
+import { type Priority, priorityOf } from '../../base/priority.ts';
 import type { SqlTransaction } from '../../contract/queue.ts';
 import type { Retention } from '../../contract/store.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
@@ -17,7 +18,7 @@ import type {
 import { type KeyOf, type Limit, type Limits, limitsOf } from './flow-control.ts';
 import { type Isolation, isolationOf, leastMemoryMb, type Placement } from './isolation.ts';
 import type { Jsonified } from './jsonified.ts';
-import { type EnqueuedJob, type EnqueueOptions, type Priority, priorityOf } from './options.ts';
+import type { EnqueuedJob, EnqueueOptions } from './options.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
 import { type Uniqueness, type UniqueRule, uniqueRuleOf } from './unique.ts';

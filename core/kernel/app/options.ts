@@ -1,13 +1,9 @@
 /** Options of one `enqueue` call. */
 
-import { config, shown } from '../../base/errors.ts';
+import type { Priority } from '../../base/priority.ts';
 import type { SqlTransaction } from '../../contract/queue.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { Uniqueness } from './unique.ts';
-
-/** A lower number runs first. One level counts as much as one hour of waiting, so no job starves. */
-export const priorities = { critical: 0, high: 2, normal: 5, low: 8 } as const;
-export type Priority = keyof typeof priorities | number;
 
 /** `unique` or `debounce` of a call counts instead of what the job asks for. */
 export interface EnqueueOptions extends Uniqueness<string> {
@@ -46,11 +42,4 @@ export interface EnqueuedJob {
   readonly duplicate?: true;
   /** The name of the backend that has it, where the app has several. */
   readonly backend?: string;
-}
-
-export function priorityOf(priority: Priority): number {
-  const value = typeof priority === 'string' ? priorities[priority] : priority;
-  if (Number.isInteger(value) && value >= 0 && value <= 9) return value;
-  const names = Object.keys(priorities).join(', ');
-  throw config(`A priority is an integer from 0 (first) to 9 or one of ${names}, got ${shown(priority)}.`);
 }

@@ -1,6 +1,8 @@
 /** One attempt, and the steps that stand around its run and its end. */
 
-import type { AbandonReason, AttemptError, AttemptReport, Outcome } from '../../contract/outcome.ts';
+import type { Outcome } from '../../base/events.ts';
+import type { AttemptError } from '../../base/failure.ts';
+import type { AbandonReason, AttemptReport } from '../../contract/outcome.ts';
 import type { Ack, JobSettler, KeyCompletion } from '../../contract/queue.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
 import type { App } from '../app/app.ts';

@@ -2,11 +2,11 @@
 
 import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { hint } from '../../base/nearest.ts';
+import { priorityOf } from '../../base/priority.ts';
 import { reportingFailures } from '../../base/store-failures.ts';
 import type { PendingJobs, WaitingChange, WaitingJob } from '../../contract/waiting.ts';
 import { alreadyDone, type Envelope } from '../../envelope/envelope.ts';
 import type { Job } from '../app/job.ts';
-import { priorityOf } from '../app/options.ts';
 import { keyAfter, resealed, signedEnvelope } from './anew.ts';
 import type { JobChange } from './client.ts';
 import { forgetJob } from './forget.ts';

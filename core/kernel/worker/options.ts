@@ -1,7 +1,6 @@
 import { checkOptions, checkQueue, type OptionKinds } from '../../base/checks.ts';
 import { config } from '../../base/errors.ts';
-import { type StopReason, tellWarning } from '../../base/events.ts';
-import type { Outcome } from '../../contract/outcome.ts';
+import { type Outcome, type StopReason, tellWarning } from '../../base/events.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { Stores } from '../../contract/store.ts';
 import type { App } from '../app/app.ts';

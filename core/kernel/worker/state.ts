@@ -1,7 +1,6 @@
 /** A worker, from outside and from inside. */
 
-import type { StopReason } from '../../base/events.ts';
-import type { Outcome } from '../../contract/outcome.ts';
+import type { Outcome, StopReason } from '../../base/events.ts';
 import type { Collector } from '../../features/metrics/collector.ts';
 import type { App } from '../app/app.ts';
 import type { Run } from '../attempt/run.ts';

@@ -1,10 +1,11 @@
 /** What a caller may say about one job beside its payload, from a query or from an item of a batch. */
 
 import { shown } from '../../base/errors.ts';
+import { type Priority, priorities } from '../../base/priority.ts';
 import type { BackendLimits } from '../../contract/queue.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { Job } from '../../kernel/app/job.ts';
-import { type EnqueueOptions, type Priority, priorities } from '../../kernel/app/options.ts';
+import type { EnqueueOptions } from '../../kernel/app/options.ts';
 import { longestDelayMs } from '../../kernel/app/retry.ts';
 import { Refusal } from './problem.ts';
 

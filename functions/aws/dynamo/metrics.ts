@@ -1,9 +1,9 @@
 /** Numbers in the table. Loaded with the first of them. */
 
 import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
-import { keepMs } from '../../../core/features/metrics/steps.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { lastOfEach } from '../../../core/kit/records/metric-rows.ts';
+import { keepMs } from '../../../core/kit/records/metric-steps.ts';
 import { shardOf } from '../../../core/kit/records/partitions.ts';
 import type { Dynamo } from './api.ts';
 import type { Item } from './sdk.ts';

@@ -1,8 +1,8 @@
 /** Makes leases of deliveries, of a receive call or of a Lambda event. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
+import type { Foreign } from '../../../core/contract/foreign.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
-import type { Foreign } from '../../../core/kernel/app/foreign.ts';
 import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import type { Connection } from './connection.ts';
 import { leaseFrom } from './leases.ts';

@@ -3,7 +3,7 @@
  * Urgent lanes come first more often, and each lane comes first now and then, so that none starves.
  */
 
-import { priorities } from '../../../core/kernel/app/options.ts';
+import { priorities } from '../../../core/base/priority.ts';
 import type { LaneName, QueueAddress } from './queues.ts';
 
 /** How often a lane comes first. */

@@ -1,7 +1,7 @@
 /** Sends messages of the app to their queues. */
 
+import { priorities } from '../../../core/base/priority.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
-import { priorities } from '../../../core/kernel/app/options.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { sendPerQueue } from '../../../core/kit/per-queue.ts';
 import type { Connection } from './connection.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/base/clock.ts';
+import type { Foreign } from '../../../core/contract/foreign.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
-import type { Foreign } from '../../../core/kernel/app/foreign.ts';
 import type { Credential } from './access.ts';
 import type { QueueOptions } from './queues.ts';
 

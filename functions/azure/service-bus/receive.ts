@@ -1,8 +1,8 @@
 /** Makes leases of deliveries, received here or by a host. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
+import type { Foreign } from '../../../core/contract/foreign.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
-import type { Foreign } from '../../../core/kernel/app/foreign.ts';
 import type { ReceivedMessage } from './api.ts';
 import type { Beginnings } from './beginnings.ts';
 import type { Connection } from './connection.ts';

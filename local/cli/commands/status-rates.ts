@@ -3,7 +3,7 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import type { Rates } from '../../../core/features/metrics/rates.ts';
-import { stepMs } from '../../../core/features/metrics/steps.ts';
+import { stepMs } from '../../../core/kit/records/metric-steps.ts';
 
 const minuteMs = stepMs.minute;
 const rounded = (value: number): number => Math.round(value * 10) / 10;

@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError } from 'commander';
 import { namePattern } from '../../../core/base/checks.ts';
-import { priorities, priorityOf } from '../../../core/kernel/app/options.ts';
+import { priorities, priorityOf } from '../../../core/base/priority.ts';
 import { hint, nearest } from './nearest.ts';
 
 const timeUnits: Readonly<Record<string, number>> = {

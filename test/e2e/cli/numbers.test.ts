@@ -2,7 +2,6 @@
 
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { stepMs, stepOf } from '../../../core/features/metrics/steps.ts';
 import {
   type Counted,
   count,
@@ -10,6 +9,7 @@ import {
   newTally,
   packTally,
 } from '../../../core/features/metrics/tally.ts';
+import { stepMs, stepOf } from '../../../core/kit/records/metric-steps.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { cli, project, shopOn } from './kit.ts';
 

@@ -1,8 +1,9 @@
 /** The verbs in which the laws are written. */
 
 import assert from 'node:assert/strict';
+import type { Outcome } from '../../../core/base/events.ts';
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
-import type { AttemptReport, Outcome } from '../../../core/contract/outcome.ts';
+import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, OutgoingMessage, QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { Bench, Lack } from './harness.ts';

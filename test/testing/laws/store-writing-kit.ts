@@ -1,7 +1,8 @@
 /** The verbs of the laws about what is written, without a queue: late, twice or out of order, as a law needs it. */
 
 import assert from 'node:assert/strict';
-import type { AbandonReason, AttemptReport, Outcome } from '../../../core/contract/outcome.ts';
+import type { Outcome } from '../../../core/base/events.ts';
+import type { AbandonReason, AttemptReport } from '../../../core/contract/outcome.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordedJob, RecordWriter } from '../../../core/contract/store.ts';
 import type { Kit } from './kit.ts';

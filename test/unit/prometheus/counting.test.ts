@@ -1,9 +1,9 @@
 /** What becomes of jobs, as counters and histograms. */
 
 import { describe, expect, it } from 'vitest';
-import { stepOf } from '../../../core/features/metrics/steps.ts';
 import { newTally, packTally, type Tally } from '../../../core/features/metrics/tally.ts';
 import { fixed, PermanentError, RetryAfterError, SnoozeError } from '../../../core/index.ts';
+import { stepOf } from '../../../core/kit/records/metric-steps.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { envelope, job } from '../core/kit.ts';
 import { counted, meteredBench, named } from './kit.ts';

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { stepOf } from '../../../core/features/metrics/steps.ts';
 import { newTally, packTally } from '../../../core/features/metrics/tally.ts';
 import { defineSchedule, PermanentError, tick } from '../../../core/index.ts';
+import { stepOf } from '../../../core/kit/records/metric-steps.ts';
 import { metrics } from '../../../local/prometheus/index.ts';
 import { askedBy, filledIn, readDashboard, readRules } from '../../services/prometheus/promql.ts';
 import { bench, job } from '../core/kit.ts';

@@ -1,9 +1,9 @@
 /** What the metrics of an app with several backends say of each. */
 
 import { expect, it } from 'vitest';
-import { stepOf } from '../../../core/features/metrics/steps.ts';
 import { newTally, packTally } from '../../../core/features/metrics/tally.ts';
 import { connect } from '../../../core/index.ts';
+import { stepOf } from '../../../core/kit/records/metric-steps.ts';
 import { metrics } from '../../../local/prometheus/index.ts';
 import { createBench } from '../routing/kit.ts';
 import { named, valuesOf } from './kit.ts';

@@ -5,12 +5,13 @@ import { LongshoreError } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
 import { within } from '../../base/within.ts';
+import type { ForeignJob, ForeignMessage } from '../../contract/foreign.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
 import { writeEnvelope } from '../../envelope/write-envelope.ts';
-import { keyOf } from '../enqueue/prepare.ts';
-import type { App } from './app.ts';
-import type { Job } from './job.ts';
-import { validate } from './schema.ts';
+import type { App } from '../app/app.ts';
+import type { Job } from '../app/job.ts';
+import { validate } from '../app/schema.ts';
+import { keyOf } from './prepare.ts';
 
 const longestReason = 300;
 /** The messages behind this one wait for its schema, too. */
@@ -25,24 +26,6 @@ export interface ForeignRule<Body, Input> {
   /** The payload, which the job's schema checks. A message for which it throws is a dead letter that says why. */
   readonly map: (body: Body) => Input;
 }
-
-export interface ForeignJob {
-  readonly id: string;
-  readonly job: string;
-  /** The signed envelope. */
-  readonly body: string;
-}
-
-export interface ForeignMessage {
-  readonly queue: string;
-  readonly messageId: string;
-  readonly body: string;
-  /** Epoch ms; `null` where the service does not say it. */
-  readonly sentAt: number | null;
-}
-
-/** Makes a job of a message that the rule takes. `null`: of another kind. An error: it could not be mapped. */
-export type Foreign = (message: ForeignMessage) => Promise<ForeignJob | LongshoreError | null>;
 
 /** All senders that a message names; none for one of another kind. */
 export type SendersOf = (body: unknown) => readonly unknown[];

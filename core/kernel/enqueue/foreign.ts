@@ -5,10 +5,9 @@
  */
 
 import { config, shown } from '../../base/errors.ts';
-import type { App } from './app.ts';
-import type { Foreign, ForeignRule, SendersOf } from './foreign-job.ts';
-
-export type { Foreign, ForeignRule } from './foreign-job.ts';
+import type { Foreign } from '../../contract/foreign.ts';
+import type { App } from '../app/app.ts';
+import type { ForeignRule, SendersOf } from './foreign-job.ts';
 
 /** Throws `CONFIG` for a rule that could not work. */
 export function foreign<Body, Input>(app: App, rule: ForeignRule<Body, Input>): Foreign {
