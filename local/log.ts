@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { type EventListener, isWait, type LongshoreEvent } from '../core/base/events.ts';
 import { stackOf } from '../core/base/failure.ts';
-import { masked } from '../core/base/masked.ts';
+import { masked } from '../core/base/mask.ts';
 
 export function logTo(logger: Logger): EventListener {
   return (event) => {

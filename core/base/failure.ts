@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { type ErrorCode, LongshoreError } from './errors.ts';
 import type { LongshoreEvent } from './events.ts';
-import { masked } from './masked.ts';
+import { masked } from './mask.ts';
 
 /** What a handler threw, as plain data that can be stored. */
 export interface AttemptError {

@@ -100,7 +100,7 @@ export interface QueueAdmin {
   /** The next messages in the order in which they would be fetched, ready before delayed. */
   peek(queue: string, max: number): Promise<PeekedMessage[]>;
   /**
-   * Removes ready and delayed messages; running ones and dead letters stay. Returns how many. Use `clearQueue` of core/operations/gone.ts, or what
+   * Removes ready and delayed messages; running ones and dead letters stay. Returns how many. Use `clearQueue` of core/operations/forget-jobs.ts, or what
    * is kept elsewhere of these jobs does not hear of it.
    *
    * @param gone is called with the ids of what was removed, in any number of calls, and may be called with some that ended at that moment

@@ -1,6 +1,6 @@
 /** The methods of an operator, made from the records of operations. */
 
-import { audited } from './audited.ts';
+import { audited } from './audit.ts';
 import type { OperatorHost } from './host.ts';
 import { type Change, type Look, notThere, type Operation, outcomeOf, textOf } from './operation.ts';
 

@@ -11,13 +11,13 @@ import type { Client } from '../kernel/enqueue/client.ts';
 import { loadPayload, storePayloads, type Upload } from '../kernel/enqueue/offload.ts';
 import { nowOf } from '../kernel/enqueue/skew.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
-import { audited } from './audited.ts';
+import { audited } from './audit.ts';
 import { checkExpiry } from './bulk.ts';
 import { deadLettersOf, noDeadLetter, type OperatorHost } from './host.ts';
 import { expiredText, isExpired, signedAnew } from './replacement.ts';
 import { retryDeadLetters } from './retry-dead-letters.ts';
 import type { EditOptions } from './types.ts';
-import { unmasked } from './unmasked.ts';
+import { unmasked } from './unmask.ts';
 
 export async function edit(host: OperatorHost, id: string, options: EditOptions): Promise<void> {
   const { client } = host;

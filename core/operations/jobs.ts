@@ -9,10 +9,10 @@ import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { update as updateJob } from '../kernel/enqueue/waiting.ts';
 import { forEach } from '../kit/parallel.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
-import { audited } from './audited.ts';
+import { audited } from './audit.ts';
 import { deadLettersOf, type OperatorHost } from './host.ts';
 import type { OperatorAction } from './types.ts';
-import { unmasked } from './unmasked.ts';
+import { unmasked } from './unmask.ts';
 import { selectionText } from './words.ts';
 
 const atOnce = 16;

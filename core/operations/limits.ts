@@ -4,7 +4,7 @@ import { isStorable } from '../base/json.ts';
 import { type LimitFilter, type LimitPage, limitStoreOf, listLimits } from '../features/limits/views.ts';
 import { wakeAll } from '../features/limits/wake.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
-import { audited } from './audited.ts';
+import { audited } from './audit.ts';
 import type { OperatorHost } from './host.ts';
 
 const longestKey = 500;

@@ -2,7 +2,7 @@
 
 import { toError } from '../base/failure.ts';
 import { maxDepth } from '../base/json.ts';
-import { masked } from '../base/masked.ts';
+import { masked } from '../base/mask.ts';
 import type { StoredPayload } from '../contract/store.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import type { Client } from '../kernel/enqueue/client.ts';

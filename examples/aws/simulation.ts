@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect } from '../../core/index.ts';
 import { dynamoStore, sqs } from '../../functions/aws/index.ts';
 import { bundleFunction } from '../../infra/aws/bundle.ts';
-import { installed } from '../../infra/installed.ts';
+import { installed } from '../../infra/installed-packages.ts';
 import { openShop } from '../demo/simulated.ts';
 import { lanes } from './lanes.ts';
 

@@ -12,7 +12,7 @@ import { createScheduleHandler } from '../../core/serverless/schedule.ts';
 import type { HttpOptions } from '../../core/surfaces/http/index.ts';
 import { createEnqueueHandler } from './app/enqueue.ts';
 import { checkHost, type FunctionsApp, loadFunctions } from './app/host.ts';
-import { createRunning } from './app/running.ts';
+import { createRunning } from './app/instance.ts';
 import { createWorker, type WorkerOptions } from './app/worker.ts';
 import type { Credential } from './service-bus/access.ts';
 import type { ServiceBusOptions } from './service-bus/index.ts';

@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import { installed, writeManifest } from '../installed.ts';
+import { installed, writeManifest } from '../installed-packages.ts';
 import { bundleFunction } from './bundle.ts';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { createExampleApp } from '../../examples/app/app.ts';
 import { onDemand } from '../aws/bundle.ts';
-import { installed, writeManifest } from '../installed.ts';
+import { installed, writeManifest } from '../installed-packages.ts';
 import { template } from './template.ts';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -7,7 +7,7 @@ import { within } from '../waiting.ts';
 import { actorOf } from './config/actor.ts';
 import { type Config, findConfig, loadConfig } from './config/config.ts';
 import { hint } from './config/nearest.ts';
-import { createOpened, type OpenedAll, openAll } from './config/opened.ts';
+import { createOpened, type OpenedAll, openAll } from './config/open.ts';
 import { notFound, unsupported } from './errors.ts';
 import type { Io } from './io.ts';
 

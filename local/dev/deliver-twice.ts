@@ -5,7 +5,7 @@ import { messageFactsOf } from '../../core/envelope/facts.ts';
 import { writeEnvelope } from '../../core/envelope/write-envelope.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import type { FaultyBackend } from './faulty.ts';
-import type { RunningAttempt } from './running.ts';
+import type { RunningAttempt } from './running-attempts.ts';
 
 /** Resolves with what was done, and what will come of it. */
 export async function deliverTwice(app: App, queue: FaultyBackend, run: RunningAttempt): Promise<string> {

@@ -11,7 +11,7 @@ import type {
   SendResult,
 } from '../../core/contract/queue.ts';
 import { aborted } from '../waiting.ts';
-import type { createRunning } from './running.ts';
+import type { createRunning } from './running-attempts.ts';
 
 export type FaultyBackend = ReturnType<typeof faulty>;
 

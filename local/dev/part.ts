@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../core/base/clock.ts';
 import { isBackend } from '../../core/kernel/enqueue/backends.ts';
-import { untilStopped } from '../cli/commands/stopping.ts';
+import { untilStopped } from '../cli/commands/until-stopped.ts';
 import type { Input, Result } from '../cli/definition.ts';
 import { messageOf } from '../cli/errors.ts';
 import type { Session } from '../cli/session.ts';
@@ -11,7 +11,7 @@ import type { Begin, SupervisorCalls, WorkerCalls } from './calls.ts';
 import { isAlone } from './fault-names.ts';
 import { movingClock } from './moving-clock.ts';
 import { type ChannelEnd, connectPeer, type Peer } from './peer.ts';
-import { serving } from './serving.ts';
+import { serving } from './serve.ts';
 import { faultyWorker } from './worker-faults.ts';
 
 type PartInput = Pick<Input, 'io' | 'session' | 'note'>;

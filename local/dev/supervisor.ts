@@ -4,7 +4,7 @@
  */
 
 import { systemClock } from '../../core/base/clock.ts';
-import { changed } from '../cli/watch/changed.ts';
+import { changed } from '../cli/watch/detect-changes.ts';
 import { watchParent } from '../waiting.ts';
 import type { DashboardCalls, Serve, SupervisorCalls, WorkerCalls } from './calls.ts';
 import { type Child, startChild } from './child.ts';

@@ -9,7 +9,12 @@ import { deliverTwice } from './deliver-twice.ts';
 import { diskFullMs, type FaultName, faultInfos } from './fault-names.ts';
 import { again, faulty } from './faulty.ts';
 import type { Peer } from './peer.ts';
-import { type AttemptEvent, createRunning, type RunningAttempt, type SettledEvent } from './running.ts';
+import {
+  type AttemptEvent,
+  createRunning,
+  type RunningAttempt,
+  type SettledEvent,
+} from './running-attempts.ts';
 
 /** `message`: what is done. `over`: it was done. */
 interface Deed extends FaultResult {

@@ -2,8 +2,8 @@
 
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
-import { copySteps, dropCopy, hasLog, leaveSteps } from '../../core/features/steps/moved.ts';
-import { sealedSteps } from '../../core/features/steps/sealed.ts';
+import { copySteps, dropCopy, hasLog, leaveSteps } from '../../core/features/steps/move.ts';
+import { sealedSteps } from '../../core/features/steps/seal.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';

@@ -1,6 +1,6 @@
 /** What is stopped, and limits that all jobs share: names that the app declares, and never what is made of a payload. */
 
-import { stoppedJobs } from '../../core/features/limits/stopped.ts';
+import { stoppedJobs } from '../../core/features/limits/stopped-jobs.ts';
 import { type LimitView, limitViews, sharedKeys } from '../../core/features/limits/views.ts';
 import type { StoppedJob } from '../../core/kernel/app/breaker.ts';
 import type { Job } from '../../core/kernel/app/job.ts';

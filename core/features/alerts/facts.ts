@@ -55,11 +55,11 @@ export function factsOf(client: AlertHost, byFunctions: boolean, now: number): A
       inTime('which schedules made at run time are late', async () => {
         const { schedules: store } = stores;
         if (!store) return { late: [], more: false };
-        return (await import('../schedules/stored/late.ts')).lateStored(app, store, now, mostLateMs);
+        return (await import('../schedules/stored/find-late.ts')).lateStored(app, store, now, mostLateMs);
       })(),
     // Loaded where somebody asks: most apps have no breaker.
     stopped: inTime('which jobs are stopped', async () =>
-      (await import('../limits/stopped.ts')).stoppedJobs(client),
+      (await import('../limits/stopped-jobs.ts')).stoppedJobs(client),
     ),
   };
 }

@@ -5,7 +5,7 @@ import type { JobRecord } from '../../contract/store.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forgetWaiting } from '../../kernel/enqueue/forget.ts';
 import { forEach } from '../../kit/parallel.ts';
-import { believed } from '../../kit/records/believed.ts';
+import { believed } from '../../kit/records/believe.ts';
 import { complete } from './complete.ts';
 import { childId } from './ids.ts';
 

@@ -6,7 +6,7 @@
 import type { BatchState, ChildEnd } from '../../contract/batches.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';
-import { believed } from '../../kit/records/believed.ts';
+import { believed } from '../../kit/records/believe.ts';
 import { cancelSome, endOfRecord } from './cancel.ts';
 import { complete } from './complete.ts';
 import { childId } from './ids.ts';

@@ -6,7 +6,7 @@ import type { ChainMember } from '../../envelope/chain.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { EndName } from './ids.ts';
-import { signed, unverified, verified } from './signed.ts';
+import { signed, unverified, verified } from './sign.ts';
 
 export interface Plan {
   readonly name: string;

@@ -6,7 +6,7 @@ import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';
 import { swap } from '../steps/swap.ts';
 import { childId } from './ids.ts';
-import { signed, verified } from './signed.ts';
+import { signed, verified } from './sign.ts';
 
 type ResultClient = Pick<Client, 'app' | 'stores'>;
 

@@ -6,7 +6,7 @@ import type { JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord, RecordStore } from '../../contract/store.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { Chain, ChainedJobView, ChainLinkView } from '../../kernel/app/chain.ts';
-import { believed } from '../../kit/records/believed.ts';
+import { believed } from '../../kit/records/believe.ts';
 import { childId } from '../batches/ids.ts';
 import { idsOf, linkId, linkOf, mostLinks } from './ids.ts';
 

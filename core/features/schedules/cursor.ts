@@ -5,7 +5,7 @@ import type { AlertHost } from '../../kernel/app/alerts.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { Schedule } from '../../kernel/app/schedule.ts';
 import { peek } from '../../kit/records/peek.ts';
-import type { Skipped } from './skipped.ts';
+import type { Skipped } from './skip.ts';
 
 export interface Cursor {
   /** Until then all that fell due was enqueued, or left out. */

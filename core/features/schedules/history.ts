@@ -7,7 +7,7 @@ import type { Schedule } from '../../kernel/app/schedule.ts';
 import { homeOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { readCursor, scheduleNamed } from './cursor.ts';
-import type { Skipped } from './skipped.ts';
+import type { Skipped } from './skip.ts';
 
 export interface ScheduleRun {
   readonly kind: 'run';

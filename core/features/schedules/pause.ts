@@ -10,7 +10,7 @@ import { homeOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { claimPastReaders } from '../../kit/records/peek.ts';
 import { type Cursor, cursorKey, readCursor, scheduleNamed, storedText } from './cursor.ts';
-import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skipped.ts';
+import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skip.ts';
 
 /** So short that a tick waits for it, as it does for a reader. */
 const holdMs = 2_000;

@@ -8,10 +8,10 @@ import type { App } from '../../kernel/app/app.ts';
 import type { Schedule } from '../../kernel/app/schedule.ts';
 import { homeOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { believed } from '../../kit/records/believed.ts';
+import { believed } from '../../kit/records/believe.ts';
 import { claimPastReaders } from '../../kit/records/peek.ts';
 import { type Cursor, cursorKey, stored } from './cursor.ts';
-import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skipped.ts';
+import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skip.ts';
 
 /** One tick may be this late before `missed: 'skip'` leaves its moments out. */
 const graceMs = 90_000;

@@ -6,7 +6,7 @@ import { assertJson } from '../../base/json.ts';
 import { faultOf } from '../../base/text.ts';
 import type { EmitOptions } from '../../kernel/app/durable.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { sealedSteps } from './sealed.ts';
+import { sealedSteps } from './seal.ts';
 import { deliver, type EventWaiter } from './waiters.ts';
 
 const longestKey = 256;

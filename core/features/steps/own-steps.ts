@@ -2,7 +2,7 @@
 
 import type { StepStore } from '../../contract/steps.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
-import { sealedSteps } from './sealed.ts';
+import { sealedSteps } from './seal.ts';
 
 /** With the first text that does not verify the job becomes a dead letter, whatever its handler does with the error. */
 export function ownSteps({ ports, app, run }: Admitted): StepStore {

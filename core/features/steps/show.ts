@@ -1,6 +1,6 @@
 /** What a job remembers of its steps, for people. */
 
-import { masked } from '../../base/masked.ts';
+import { masked } from '../../base/mask.ts';
 import { span } from '../../base/span.ts';
 import type { JobRecord, Stores } from '../../contract/store.ts';
 import { forEach } from '../../kit/parallel.ts';

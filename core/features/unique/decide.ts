@@ -8,9 +8,9 @@ import type { UniqueRule } from '../../kernel/app/unique.ts';
 import { checkUnique } from '../../kernel/enqueue/abilities.ts';
 import { storePayloads, type Upload } from '../../kernel/enqueue/offload.ts';
 import { knownNow } from '../../kernel/enqueue/skew.ts';
-import { believed } from '../../kit/records/believed.ts';
-import type { UniqueMessage } from './asked.ts';
-import { rewrite, type Sender, type Standing } from './standing.ts';
+import { believed } from '../../kit/records/believe.ts';
+import type { UniqueMessage } from './ask.ts';
+import { rewrite, type Sender, type Standing } from './stored-key.ts';
 
 /** Jobs of the same call that stand and are yet to be sent. */
 export interface Unsent {

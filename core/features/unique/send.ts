@@ -9,9 +9,9 @@ import { reportingFailures } from '../../base/store-failures.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { Upload } from '../../kernel/enqueue/offload.ts';
 import { forEach } from '../../kit/parallel.ts';
-import type { MaybeUnique, UniqueMessage } from './asked.ts';
+import type { MaybeUnique, UniqueMessage } from './ask.ts';
 import { decide, graceMs, mostIds, type Unsent } from './decide.ts';
-import { rewrite, type Sender } from './standing.ts';
+import { rewrite, type Sender } from './stored-key.ts';
 
 type Send = (
   client: Sender,

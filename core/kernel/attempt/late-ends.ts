@@ -14,7 +14,7 @@ export interface LateEnd {
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
-/** By then a job without an end is taken for a failed one: core/kit/records/believed.ts. */
+/** By then a job without an end is taken for a failed one: core/kit/records/believe.ts. */
 const longestMs = 3_600_000;
 /** Each may hold what its handler returned. */
 const mostWaiting = 1_000;

@@ -1,6 +1,6 @@
 /** What a handler has logged, as text that a record can keep. */
 
-import { masked } from '../../base/masked.ts';
+import { masked } from '../../base/mask.ts';
 import type { LogLine } from '../../contract/outcome.ts';
 import type { Logged } from './run.ts';
 

@@ -11,7 +11,7 @@ import { validate } from '../app/schema.ts';
 import type { Client } from './client.ts';
 import type { Upload } from './offload.ts';
 import { keyOf } from './prepare.ts';
-import { sealed } from './sealed.ts';
+import { sealed } from './seal.ts';
 
 /** Throws as `readEnvelope`. What is accepted unsigned for a while is not verified by that. */
 export const verified = (app: App, body: string): Envelope =>

@@ -61,7 +61,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     async status(id) {
       const record = await stores.records.get(id);
       if (record?.startedAt == null) return record;
-      return (await import('../../kit/records/believed.ts')).believed(app, record);
+      return (await import('../../kit/records/believe.ts')).believed(app, record);
     },
     result(...asked) {
       const at = app.clock.now();

@@ -4,7 +4,7 @@ import { LongshoreError } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
 import type { SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
-import type { MaybeUnique } from '../../features/unique/asked.ts';
+import type { MaybeUnique } from '../../features/unique/ask.ts';
 import { currentContext, withContext } from '../app/context.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueueCall } from '../app/middleware.ts';

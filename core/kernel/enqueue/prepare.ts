@@ -12,7 +12,7 @@ import type { BackendLimits, MessageHints, OutgoingMessage } from '../../contrac
 import { contextMembers, type Envelope, type JobContext } from '../../envelope/envelope.ts';
 import { messageFactsOf } from '../../envelope/facts.ts';
 import { checkKeys } from '../../features/limits/keys.ts';
-import type { MaybeUnique } from '../../features/unique/asked.ts';
+import type { MaybeUnique } from '../../features/unique/ask.ts';
 import { currentContext } from '../app/context.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
@@ -21,7 +21,7 @@ import { unsendable } from '../app/unsendable.ts';
 import type { Client } from './client.ts';
 import type { Upload } from './offload.ts';
 import { queueOf } from './queue-of.ts';
-import { sealed } from './sealed.ts';
+import { sealed } from './seal.ts';
 import { skewOf, type TimedClient } from './skew.ts';
 
 /**
@@ -62,7 +62,7 @@ async function prepareUnique(
   options: EnqueueOptions,
   uploads: Upload[] | null,
 ): Promise<MaybeUnique> {
-  const [value, { askUnique }] = await Promise.all([valid, import('../../features/unique/asked.ts')]);
+  const [value, { askUnique }] = await Promise.all([valid, import('../../features/unique/ask.ts')]);
   return askUnique(job, value, options, uploads, async (timing, into, id) => {
     const all = { ...options, ...timing };
     return compose(client, job, payload, value, all, into, await skewOf(client, job, all), id);

@@ -4,7 +4,7 @@ import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { within } from '../../base/within.ts';
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { EndWatch, JobRecord, RecordStore } from '../../contract/store.ts';
-import { believed } from '../../kit/records/believed.ts';
+import { believed } from '../../kit/records/believe.ts';
 import type { Client, ResultOptions } from './client.ts';
 
 /** Between two looks: the first pause, and what the pauses grow to, also where every end is heard. */

@@ -4,7 +4,7 @@ import { config, shown } from '../../base/errors.ts';
 import { reportingFailures } from '../../base/store-failures.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { RecordedJob, RecordWriter } from '../../contract/store.ts';
-import type { MaybeUnique } from '../../features/unique/asked.ts';
+import type { MaybeUnique } from '../../features/unique/ask.ts';
 import type { Client } from './client.ts';
 import { storePayloads, type Upload } from './offload.ts';
 import { wrongOption } from './prepare.ts';

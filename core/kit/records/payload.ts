@@ -1,7 +1,7 @@
 /** The payload in a body that a store keeps, for people. */
 
 import { maxDepth } from '../../base/json.ts';
-import { masked } from '../../base/masked.ts';
+import { masked } from '../../base/mask.ts';
 import type { StoredPayload } from '../../contract/store.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
 

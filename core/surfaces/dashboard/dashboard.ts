@@ -5,7 +5,7 @@ import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { within } from '../../base/within.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { readJson } from '../http/body.ts';
-import { checkBasePath, report } from '../http/mounted.ts';
+import { checkBasePath, report } from '../http/mount.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf } from '../http/origin.ts';
 import { problemOf, Refusal } from '../http/problem.ts';
 import { checkToken, refuseForeignChange, refuseReader } from './access/changes.ts';

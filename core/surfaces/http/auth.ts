@@ -5,7 +5,7 @@ import { isName, namePattern } from '../../base/checks.ts';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { faultOf, isKept } from '../../base/text.ts';
 import type { App } from '../../kernel/app/app.ts';
-import { authorized } from './mounted.ts';
+import { authorized } from './mount.ts';
 import { Refusal } from './problem.ts';
 
 export interface ApiKey {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { LongshoreError, shown } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
-import type { MaybeUnique } from '../../features/unique/asked.ts';
+import type { MaybeUnique } from '../../features/unique/ask.ts';
 import type { Job } from '../../kernel/app/job.ts';
 import type { EnqueueCall } from '../../kernel/app/middleware.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../../kernel/app/options.ts';

@@ -19,7 +19,7 @@ import {
 } from './auth.ts';
 import type { Answer, Endpoint, MetricsText } from './call.ts';
 import { securityHeaders } from './headers.ts';
-import { checkBasePath, report } from './mounted.ts';
+import { checkBasePath, report } from './mount.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf, traceparentOf } from './origin.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
 import { burstOf, type RateLimit, tokenBuckets } from './rate.ts';

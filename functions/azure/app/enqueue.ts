@@ -4,7 +4,7 @@ import { onDemand } from '../../../core/kit/lazy.ts';
 import type { HttpOptions } from '../../../core/surfaces/http/index.ts';
 import type { HostContext, HttpRequestLike, HttpResponseInit } from './host.ts';
 import { requestOf, resultOf } from './http.ts';
-import type { Running } from './running.ts';
+import type { Running } from './instance.ts';
 
 export function createEnqueueHandler(
   running: Running,

@@ -15,7 +15,7 @@ import { attempt } from '../../../core/kernel/flow.ts';
 import { startMaintenance } from '../../../core/serverless/invocation.ts';
 import { countOf } from '../service-bus/message.ts';
 import type { HostContext } from './host.ts';
-import type { Running } from './running.ts';
+import type { Running } from './instance.ts';
 import { deliveryFrom } from './trigger.ts';
 
 export interface WorkerOptions {

@@ -1,6 +1,6 @@
 import { endOf, type KeyTable, type StoredKey } from '../../../core/kit/records/keys.ts';
 import type { Table } from './api.ts';
-import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiring.ts';
+import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiry.ts';
 import { keyPartition, keyPartitions, safe, textOf } from './layout.ts';
 
 const during = 'writing a key';

@@ -3,7 +3,7 @@
 import type { StepStore } from '../../../core/contract/steps.ts';
 import { sortable } from '../../../core/kit/records/sortable.ts';
 import type { Table } from './api.ts';
-import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiring.ts';
+import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiry.ts';
 import { momentText, stepPartition, stepPartitions, textOf } from './layout.ts';
 import type { Found } from './sdk.ts';
 

@@ -5,7 +5,7 @@ import { emptyLimit } from '../../../core/kit/records/limit-rules.ts';
 import type { LimitTable } from '../../../core/kit/records/limits.ts';
 import { sortable, sortableRange } from '../../../core/kit/records/sortable.ts';
 import type { Table } from './api.ts';
-import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiring.ts';
+import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiry.ts';
 import { fits, limitPartition, limitPartitions, momentText, textOf } from './layout.ts';
 import type { Found } from './sdk.ts';
 

@@ -12,7 +12,7 @@ import { type Fact, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
 import { PayloadPanel } from '../parts/payload.tsx';
 import { Badge } from '../parts/status.tsx';
 import { Steps } from '../parts/steps.tsx';
-import { StoppedTable } from '../parts/stopped.tsx';
+import { StoppedTable } from '../parts/stopped-jobs.tsx';
 import { Id, Json, Message, Text, TextLink, Wrapped } from '../parts/text.tsx';
 import { Ago, MomentAgo } from '../parts/time.tsx';
 

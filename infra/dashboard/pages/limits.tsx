@@ -8,7 +8,7 @@ import { AskedAction } from '../parts/action.tsx';
 import { Empty, Head, Shown } from '../parts/frame.tsx';
 import { PrefixBox } from '../parts/prefix-box.tsx';
 import { Badge } from '../parts/status.tsx';
-import { StoppedPanel } from '../parts/stopped.tsx';
+import { StoppedPanel } from '../parts/stopped-jobs.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { TextLink, Wrapped } from '../parts/text.tsx';
 import { Ago } from '../parts/time.tsx';

@@ -9,7 +9,7 @@ import { useStore } from '../data/store.ts';
 import { Chart, type Series } from '../parts/chart.tsx';
 import { Empty, Head, Panel, Shown } from '../parts/frame.tsx';
 import { Badge } from '../parts/status.tsx';
-import { StoppedTable } from '../parts/stopped.tsx';
+import { StoppedTable } from '../parts/stopped-jobs.tsx';
 import { Table } from '../parts/table.tsx';
 import { Text, TextLink } from '../parts/text.tsx';
 import type { ViewProps } from './page.ts';

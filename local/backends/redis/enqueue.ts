@@ -5,8 +5,8 @@ import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contr
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { sharing } from '../shared/sharing.ts';
-import { createGroupedInsert } from './grouped.ts';
-import { knownElsewhere } from './known.ts';
+import { createGroupedInsert } from './group-insert.ts';
+import { knownElsewhere } from './other-queues.ts';
 import { jobText } from './rows.ts';
 import { scripts } from './scripts.ts';
 import { nextSortKey } from './sort-key.ts';

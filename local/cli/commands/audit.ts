@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../core/contract/audit.ts';
-import { given } from '../config/given.ts';
+import { given } from '../config/without-undefined.ts';
 import { defineCommand } from '../definition.ts';
 import { type Column, count, number, type Style, type Under, when } from '../output/ui.ts';
 import { pageFlags } from './pages.ts';

@@ -1,12 +1,12 @@
 import type { DashboardOptions } from '../../../core/surfaces/dashboard/index.ts';
 import type { HttpServer } from '../../serve.ts';
 import { aborted } from '../../waiting.ts';
-import { given } from '../config/given.ts';
 import { integer } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
 import { defineCommand, type Input, type Values } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { onEnter, serveDashboard, serveDevelopment } from './serve-dashboard.ts';
-import { untilStopped } from './stopping.ts';
+import { untilStopped } from './until-stopped.ts';
 
 const flags = {
   port: {

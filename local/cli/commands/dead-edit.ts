@@ -1,5 +1,5 @@
-import { given } from '../config/given.ts';
 import { duration } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
 import { defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { deadAdmin, deadIds } from './dead-filter.ts';

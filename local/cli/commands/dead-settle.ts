@@ -1,7 +1,7 @@
 import { totalOf as countOf } from '../../../core/operations/bulk.ts';
 import type { BulkOptions, BulkResult, DeadLetterSelection } from '../../../core/operations/types.ts';
-import { given } from '../config/given.ts';
 import { integer } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { withProgress } from '../output/progress.ts';
@@ -18,7 +18,7 @@ import {
   selectionOf,
 } from './dead-filter.ts';
 import { exitFor } from './jobs.ts';
-import { untilStopped } from './stopping.ts';
+import { untilStopped } from './until-stopped.ts';
 
 export const retryDead = defineCommand({
   path: 'dead retry',

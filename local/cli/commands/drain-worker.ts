@@ -4,7 +4,7 @@ import { words } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import type { Session } from '../session.ts';
-import { nameOf } from './running.ts';
+import { nameOf } from './running-jobs.ts';
 
 export const drainWorkerCommand = defineCommand({
   path: 'workers drain',

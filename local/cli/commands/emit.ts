@@ -1,5 +1,5 @@
-import { given } from '../config/given.ts';
 import { duration, name } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
 import { defineCommand } from '../definition.ts';
 import { count, plain } from '../output/ui.ts';
 import { payloadOf } from './payload-argument.ts';

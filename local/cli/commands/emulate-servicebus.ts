@@ -3,7 +3,7 @@ import { lock, maxDeliveries } from '../config/flags.ts';
 import { checkPackages } from '../config/packages.ts';
 import { integer, name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
-import { untilStopped } from './stopping.ts';
+import { untilStopped } from './until-stopped.ts';
 
 export const emulateServiceBus = defineCommand({
   path: 'emulate servicebus',

@@ -1,7 +1,7 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
-import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, idempotencyKey, integer, moment, name, priority } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
 import { defineCommand } from '../definition.ts';
 import { when } from '../output/ui.ts';
 import { parsedPayload, payloadFromStdin } from './payload-argument.ts';

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../core/base/clock.ts';
 import { readCursor } from '../../../core/features/schedules/cursor.ts';
-import { lateStored } from '../../../core/features/schedules/stored/late.ts';
+import { lateStored } from '../../../core/features/schedules/stored/find-late.ts';
 import { homeOf } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';

@@ -5,9 +5,9 @@ import type {
   Flag as PastFlag,
 } from '../../../core/features/metrics/report.ts';
 import { queueFlag } from '../config/flags.ts';
-import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
 import { name, oneOf } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { bytes, type Column, number, short, span, type Ui, when } from '../output/ui.ts';

@@ -15,7 +15,7 @@ import { defineCommand, type Input, type Result } from '../definition.ts';
 import { CliError, longshoreCode, messageOf, notFound, unsupported, usage } from '../errors.ts';
 import { withProgress } from '../output/progress.ts';
 import { count, span } from '../output/ui.ts';
-import { untilStopped } from './stopping.ts';
+import { untilStopped } from './until-stopped.ts';
 
 export const move = defineCommand({
   path: 'move',

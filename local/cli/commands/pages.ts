@@ -1,8 +1,8 @@
 /** Lists that are looked through in pages. */
 
 import { maxFlag } from '../config/flags.ts';
-import { given } from '../config/given.ts';
 import { words } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
 
 export const pageFlags = {
   max: maxFlag,

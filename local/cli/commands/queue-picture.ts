@@ -4,9 +4,9 @@ import type { QueueStats } from '../../../core/contract/admin.ts';
 import { type QueueRates, queueRates, type Rates, totalRates } from '../../../core/features/metrics/rates.ts';
 import { goneAfterMs, workerTotals } from '../../../core/kit/worker-state.ts';
 import type { Input, Result } from '../definition.ts';
-import { lateness } from '../output/late.ts';
+import { lateness } from '../output/lateness.ts';
 import { type Column, count, number, type Style, short, span, type Ui } from '../output/ui.ts';
-import { type Running, runningJobs, runningTable } from './running.ts';
+import { type Running, runningJobs, runningTable } from './running-jobs.ts';
 import { differences } from './status-rates.ts';
 import { watch } from './watch.ts';
 

@@ -4,9 +4,9 @@ import type { JobRecord, RecordFilter, RecordStore } from '../../../core/contrac
 import type { App } from '../../../core/kernel/app/app.ts';
 import { statuses } from '../../../core/kit/records/partitions.ts';
 import { queueFlag } from '../config/flags.ts';
-import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, id, idempotencyKey, name, oneOf, words } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
 import type { Values } from '../definition.ts';
 import { CliError } from '../errors.ts';
 import type { Session } from '../session.ts';

@@ -4,16 +4,16 @@ import { type BatchRole, batchRoleOf } from '../../../core/features/batches/show
 import { chainText } from '../../../core/features/chains/ids.ts';
 import { whyWaits } from '../../../core/features/limits/explain.ts';
 import { stepsOf } from '../../../core/features/steps/show.ts';
-import { believed } from '../../../core/kit/records/believed.ts';
+import { believed } from '../../../core/kit/records/believe.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
-import { given } from '../config/given.ts';
+import { given } from '../config/without-undefined.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
 import { number, plain, span, type Ui, when } from '../output/ui.ts';
 import { attemptsTable, payloadText } from './attempts.ts';
 import { idArgs, wholeId } from './job-ids.ts';
-import { nameOf, progressText } from './running.ts';
+import { nameOf, progressText } from './running-jobs.ts';
 import { stepsTable } from './steps.ts';
 
 export const showJob = defineCommand({

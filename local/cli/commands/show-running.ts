@@ -6,7 +6,7 @@ import type { Input } from '../definition.ts';
 import { openBottom } from '../output/bottom.ts';
 import { number, plain, span } from '../output/ui.ts';
 import { cutTo } from '../output/width.ts';
-import { shareText } from './running.ts';
+import { shareText } from './running-jobs.ts';
 
 const everyMs = 1_000;
 /** What runs shorter is seen when it has ended. */

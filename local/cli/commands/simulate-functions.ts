@@ -6,7 +6,7 @@ import { integer } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { usage, wrongConfig } from '../errors.ts';
 import { createReporter, summaryLines } from '../output/simulation-lines.ts';
-import { untilStopped } from './stopping.ts';
+import { untilStopped } from './until-stopped.ts';
 
 const words = {
   platform: 'functions',

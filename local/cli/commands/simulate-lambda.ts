@@ -10,7 +10,7 @@ import { duration, integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { usage, wrongConfig } from '../errors.ts';
 import { createReporter, summaryLines } from '../output/simulation-lines.ts';
-import { untilStopped } from './stopping.ts';
+import { untilStopped } from './until-stopped.ts';
 
 const words = { platform: 'lambda', broker: 'SQS', deadLettersOf: (queue: string) => `${queue}-dlq` };
 

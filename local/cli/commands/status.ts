@@ -1,11 +1,11 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
-import { stoppedJobs } from '../../../core/features/limits/stopped.ts';
+import { stoppedJobs } from '../../../core/features/limits/stopped-jobs.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { watchEveryMs, watchFlags } from '../config/flags.ts';
 import { name, oneOf } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
-import { lateness } from '../output/late.ts';
+import { lateness } from '../output/lateness.ts';
 import { type Column, number, span } from '../output/ui.ts';
 import { failuresText, type OfBackend, ofEach, withBackend } from './each-backend.ts';
 import { watchQueues } from './queue-picture.ts';

@@ -1,7 +1,7 @@
 /** What can be done with jobs that wait. */
 
-import { given } from '../config/given.ts';
 import { duration, id, moment, priority } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { count } from '../output/ui.ts';

@@ -10,7 +10,7 @@ import { openScreen } from '../output/screen.ts';
 import { createScroller, type Scroller } from '../output/scroller.ts';
 import { createUi, number, plain, span, type Ui } from '../output/ui.ts';
 import { wrapped } from '../output/width.ts';
-import { untilStopped } from './stopping.ts';
+import { untilStopped } from './until-stopped.ts';
 
 export interface Watched<Picture extends object> {
   look(): Promise<Picture>;

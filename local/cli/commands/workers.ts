@@ -4,7 +4,7 @@ import { watchEveryMs, watchFlags } from '../config/flags.ts';
 import { duration, oneOf } from '../config/values.ts';
 import { defineCommand, type Result } from '../definition.ts';
 import { type Column, count, megabytes, number, type Style, span, type Ui } from '../output/ui.ts';
-import { listedTable, nameOf, runningAt } from './running.ts';
+import { listedTable, nameOf, runningAt } from './running-jobs.ts';
 import { watchList } from './watch.ts';
 
 const states: Readonly<Record<WorkerHealth, Style>> = { healthy: 'green', unhealthy: 'yellow', gone: 'red' };

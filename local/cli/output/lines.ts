@@ -1,7 +1,7 @@
 /** One event as one line for people; `null` for what they need not see. */
 
 import { isWait, type LongshoreEvent } from '../../../core/base/events.ts';
-import { masked } from '../../../core/base/masked.ts';
+import { masked } from '../../../core/base/mask.ts';
 import { count, plain, type Style, span, type Ui } from './ui.ts';
 import { columnsOf, cutTo, padTo, wrapped } from './width.ts';
 

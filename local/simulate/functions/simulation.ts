@@ -10,7 +10,7 @@ import { systemClock } from '../../../core/base/clock.ts';
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { serveHttp } from '../../serve.ts';
-import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../ending.ts';
+import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../end.ts';
 import { counting, type QueueCounts, type SimulationEvent, type SimulationSummary } from '../events.ts';
 import { createAppQueues } from '../service-bus/app-queues.ts';
 import { type ServiceBusServer, startServiceBus } from '../service-bus/server.ts';

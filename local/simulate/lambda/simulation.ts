@@ -7,7 +7,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { pause } from '../../waiting.ts';
-import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../ending.ts';
+import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../end.ts';
 import { counting, type SimulationEvent, type SimulationSummary } from '../events.ts';
 import { credentials, environmentOf, region } from './environment.ts';
 import { createEnvironments, type Environments } from './environments.ts';

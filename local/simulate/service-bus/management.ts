@@ -1,7 +1,7 @@
 /** What Service Bus answers on `<queue>/$management`. */
 
 import rhea, { type Message } from 'rhea';
-import { sessionMissing } from './accepting.ts';
+import { sessionMissing } from './accept.ts';
 import type { Queue } from './queue.ts';
 import { lockLost, longOf, newMessageFrom, outgoing, sessionLost, tokenFrom } from './wire.ts';
 

@@ -8,8 +8,8 @@ import { hostname } from 'node:os';
 import rhea, { type EventContext, type Message, type Sender } from 'rhea';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config } from '../../../core/base/errors.ts';
-import { createAccepting, misfit, sessionAsked, sessionMissing } from './accepting.ts';
-import { createDelivering, type Outcome } from './delivering.ts';
+import { createAccepting, misfit, sessionAsked, sessionMissing } from './accept.ts';
+import { createDelivering, type Outcome } from './deliver.ts';
 import { manage, type Reply, replyTo } from './management.ts';
 import { createQueue, defaultSettings, type Queue, type QueueSettings } from './queue.ts';
 import {

@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/base/clock.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { type RememberedStep, StepLog, stepsIn } from '../../../core/features/steps/log.ts';
-import { sealedSteps } from '../../../core/features/steps/sealed.ts';
+import { sealedSteps } from '../../../core/features/steps/seal.ts';
 import { deliver, register } from '../../../core/features/steps/waiters.ts';
 import { type Moved, move } from '../../../local/move/move.ts';
 import type { VirtualClock } from '../../testing/virtual-clock.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { stepsIn } from '../../../core/features/steps/log.ts';
-import { copySteps, leaveSteps } from '../../../core/features/steps/moved.ts';
+import { copySteps, leaveSteps } from '../../../core/features/steps/move.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import type { Fate } from './mortal.ts';

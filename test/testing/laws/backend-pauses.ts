@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { closeBreaker } from '../../../core/features/limits/breaker.ts';
 import { pauseJob, resumeJob } from '../../../core/features/limits/pause.ts';
-import { stoppedJobs } from '../../../core/features/limits/stopped.ts';
+import { stoppedJobs } from '../../../core/features/limits/stopped-jobs.ts';
 import { hour, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 import { stopping } from './stopping-kit.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type Client, connect, createApp, defineJob, type Job } from '../../../core/index.ts';
-import { clearQueue } from '../../../core/operations/gone.ts';
+import { clearQueue } from '../../../core/operations/forget-jobs.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { appOf } from './app.ts';
 import type { Lack } from './harness.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createApp, defineJob } from '../../../core/index.ts';
-import { clearQueue } from '../../../core/operations/gone.ts';
+import { clearQueue } from '../../../core/operations/forget-jobs.ts';
 import { testApp, testJobs } from '../../testing/index.ts';
 import { studio } from './kit.ts';
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { nameOfJob, StepLog, stepsIn } from '../../../core/features/steps/log.ts';
-import { sealedSteps } from '../../../core/features/steps/sealed.ts';
+import { sealedSteps } from '../../../core/features/steps/seal.ts';
 import { PermanentError } from '../../../core/index.ts';
 import type { HandlerContext } from '../../../core/kernel/app/job.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { keyRing } from '../../../core/envelope/signing.ts';
-import { lateStored } from '../../../core/features/schedules/stored/late.ts';
+import { lateStored } from '../../../core/features/schedules/stored/find-late.ts';
 import { tick } from '../../../core/features/schedules/tick.ts';
 import { createApp } from '../../../core/kernel/app/app.ts';
 import { connect } from '../../../core/routing/connect.ts';

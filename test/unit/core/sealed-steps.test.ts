@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { keyRing } from '../../../core/envelope/signing.ts';
-import { sealedSteps } from '../../../core/features/steps/sealed.ts';
+import { sealedSteps } from '../../../core/features/steps/seal.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { bench, job, secret } from './kit.ts';

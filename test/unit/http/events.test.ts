@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { StepLog } from '../../../core/features/steps/log.ts';
-import { sealedSteps } from '../../../core/features/steps/sealed.ts';
+import { sealedSteps } from '../../../core/features/steps/seal.ts';
 import { register } from '../../../core/features/steps/waiters.ts';
 import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
 import { createBench, expectSafe, keys } from './kit.ts';

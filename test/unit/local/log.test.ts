@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { masked } from '../../../core/base/masked.ts';
+import { masked } from '../../../core/base/mask.ts';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { eventLine } from '../../../local/cli/output/lines.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { endingAt, untilEnded } from '../../../local/simulate/ending.ts';
+import { endingAt, untilEnded } from '../../../local/simulate/end.ts';
 
 it('a simulation that was stopped waits no longer than its host for an app that does not end', async () => {
   const never = new Promise<void>(() => {});

@@ -5,7 +5,7 @@ import { toError } from '../../../base/failure.ts';
 import { withoutSeparators } from '../../../base/separators.ts';
 import type { ScheduleRow, StoredSchedule } from '../../../contract/schedules.ts';
 import type { JobContext } from '../../../envelope/envelope.ts';
-import { seal, unseal } from '../../../envelope/sealed.ts';
+import { seal, unseal } from '../../../envelope/seal.ts';
 import type { App } from '../../../kernel/app/app.ts';
 import { patternOf } from '../../../kernel/app/cron.ts';
 import type { Job } from '../../../kernel/app/job.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { config, LongshoreError, shown } from '../../../base/errors.ts';
 import { isKept } from '../../../base/text.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
-import { authorized } from '../../http/mounted.ts';
+import { authorized } from '../../http/mount.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { DashboardAuthorize, DashboardOptions, DashboardUser } from '../options.ts';
 import { type DevelopmentSessions, developmentSessions, newLinkToken } from './links.ts';

@@ -1,4 +1,4 @@
-import { stoppedJobs } from '../../../features/limits/stopped.ts';
+import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
 import type { MetricPeriod } from '../../../features/metrics/report.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import type { Overview } from '../api.ts';

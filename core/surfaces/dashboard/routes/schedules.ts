@@ -1,5 +1,5 @@
 import { isName } from '../../../base/checks.ts';
-import { masked } from '../../../base/masked.ts';
+import { masked } from '../../../base/mask.ts';
 import { type ScheduleHistory, scheduleHistory } from '../../../features/schedules/history.ts';
 import { isPaused } from '../../../features/schedules/pause.ts';
 import type { Schedule } from '../../../kernel/app/schedule.ts';

@@ -1,4 +1,4 @@
-import { stoppedJobs } from '../../../features/limits/stopped.ts';
+import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
 import type { StoppedView } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { change } from './change.ts';

@@ -1,7 +1,7 @@
 /** A payload that people have edited: what they were shown as `[masked]` keeps its value. */
 
 import { LongshoreError } from '../base/errors.ts';
-import { isSecret, maskedSign } from '../base/masked.ts';
+import { isSecret, maskedSign } from '../base/mask.ts';
 
 /**
  * Members of a list are compared by their position, where it is as long as before. Throws `PAYLOAD` for a masked member that had no
