@@ -1,4 +1,4 @@
-import { batchPattern } from '../features/batches/ids.ts';
+import { batchPattern } from '../envelope/flow-ids.ts';
 import { childStates } from '../features/batches/roles.ts';
 import type { ChildrenRequest } from '../features/batches/show.ts';
 import type { Batch } from '../kernel/app/batch.ts';

@@ -1,10 +1,10 @@
 /** Many dead letters at once: which ones, in which groups, and when to stop. */
 
 import type { QueueAdmin } from '../contract/admin.ts';
+import { adminOf, deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { getDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
-import { adminOf, deadLettersOf } from './host.ts';
 import { paceOf } from './pace.ts';
 import { isNarrow, itemOf, itemsOf } from './select.ts';
 import type {

@@ -1,4 +1,4 @@
-import { chainPattern } from '../features/chains/ids.ts';
+import { chainPattern } from '../envelope/flow-ids.ts';
 import type { Chain } from '../kernel/app/chain.ts';
 import { statuses } from '../kit/records/partitions.ts';
 import { change, look, type Subject } from './operation.ts';

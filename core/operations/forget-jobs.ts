@@ -2,10 +2,10 @@
 
 import { slices } from '../base/slices.ts';
 import { reportingFailures } from '../base/store-failures.ts';
+import { adminOf } from '../kernel/enqueue/admin-of.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { forgetJobs } from '../kernel/enqueue/forget.ts';
 import { forEach } from '../kit/parallel.ts';
-import { adminOf } from './host.ts';
 
 type GoneClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 

@@ -1,8 +1,6 @@
 /** What every verb of an operator stands on. */
 
-import { config, LongshoreError } from '../base/errors.ts';
-import type { DeadLetters, QueueAdmin } from '../contract/admin.ts';
-import { queuesOn } from '../kernel/enqueue/backends.ts';
+import { LongshoreError } from '../base/errors.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import type { OperatorIdentity } from './types.ts';
 
@@ -10,19 +8,6 @@ export interface OperatorHost {
   readonly client: Client;
   readonly identity: OperatorIdentity;
 }
-
-/** Tells a broker that cannot list its queues which the app has there. Throws `CONFIG` where the broker has to be asked with its own tools. */
-export function adminOf(client: Pick<Client, 'app' | 'backend' | 'name'>): QueueAdmin {
-  const { app, backend, name } = client;
-  if (backend.admin) {
-    backend.admin.know?.(name === undefined ? app.queues : queuesOn(app, name));
-    return backend.admin;
-  }
-  throw config(`Backend "${backend.name}" offers no administration. Use the broker's own tools.`);
-}
-
-export const deadLettersOf = (client: Parameters<typeof adminOf>[0]): DeadLetters =>
-  adminOf(client).deadLetters;
 
 export const noDeadLetter = (id: string): LongshoreError =>
   new LongshoreError(

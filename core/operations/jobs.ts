@@ -2,6 +2,7 @@
 
 import { LongshoreError } from '../base/errors.ts';
 import type { CancelResult } from '../contract/store.ts';
+import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import { verified } from '../kernel/enqueue/anew.ts';
 import type { Client, JobChange } from '../kernel/enqueue/client.ts';
 import { loadPayload } from '../kernel/enqueue/offload.ts';
@@ -10,7 +11,8 @@ import { update as updateJob } from '../kernel/enqueue/waiting.ts';
 import { forEach } from '../kit/parallel.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audit.ts';
-import { deadLettersOf, type OperatorHost } from './host.ts';
+
+import type { OperatorHost } from './host.ts';
 import type { OperatorAction } from './types.ts';
 import { unmasked } from './unmask.ts';
 import { selectionText } from './words.ts';

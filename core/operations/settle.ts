@@ -2,6 +2,8 @@
 
 import { toError } from '../base/failure.ts';
 import type { Replacement } from '../contract/admin.ts';
+import { retryDeadLetters } from '../features/batches/retry-dead-letters.ts';
+import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import { signedEnvelope } from '../kernel/enqueue/anew.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { nowOf } from '../kernel/enqueue/skew.ts';
@@ -9,9 +11,9 @@ import { getDeadLetters } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audit.ts';
 import { type BulkWork, checkBulk, inBulk, type Refused } from './bulk.ts';
 import { jobsAreGone } from './forget-jobs.ts';
-import { deadLettersOf, type OperatorHost } from './host.ts';
+
+import type { OperatorHost } from './host.ts';
 import { expiredText, isExpired, signedAnew } from './replacement.ts';
-import { retryDeadLetters } from './retry-dead-letters.ts';
 import { envelopeIn } from './select.ts';
 import type { BulkOptions, BulkResult, DeadLetterItem, DeadLetterSelection, RetryOptions } from './types.ts';
 import { watchOf } from './watch.ts';

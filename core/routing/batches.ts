@@ -1,7 +1,7 @@
 /** Batches of an app with several backends: each is kept by the one that its jobs belong to. */
 
+import { endNames } from '../envelope/flow-ids.ts';
 import type { AnyBatchOptions } from '../features/batches/check.ts';
-import { endNames } from '../features/batches/ids.ts';
 import type { App } from '../kernel/app/app.ts';
 import type { Batch, Batches } from '../kernel/app/batch.ts';
 import type { Job } from '../kernel/app/job.ts';

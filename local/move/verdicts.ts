@@ -3,7 +3,7 @@
 import type { BatchState } from '../../core/contract/batches.ts';
 import type { StoredSchedule } from '../../core/contract/schedules.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { childId } from '../../core/features/batches/ids.ts';
+import { childId } from '../../core/envelope/flow-ids.ts';
 import { namesIn } from '../../core/features/limits/paused-jobs.ts';
 
 export type SomeStores = Partial<Stores>;

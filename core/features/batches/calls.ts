@@ -1,10 +1,10 @@
 /** The jobs that a batch calls at its end. */
 
 import { LongshoreError } from '../../base/errors.ts';
+import { type EndName, endId } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { enqueueEach } from '../../kernel/enqueue/enqueue.ts';
 import { prepare } from '../../kernel/enqueue/prepare.ts';
-import { type EndName, endId } from './ids.ts';
 import type { Plan } from './plan.ts';
 
 export type CallingClient = Pick<Client, 'app' | 'backend' | 'stores'>;

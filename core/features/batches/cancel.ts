@@ -2,12 +2,12 @@
 
 import type { BatchStore, ChildEnd } from '../../contract/batches.ts';
 import type { JobRecord } from '../../contract/store.ts';
+import { childId } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forgetWaiting } from '../../kernel/enqueue/forget.ts';
 import { forEach } from '../../kit/parallel.ts';
 import { believed } from '../../kit/records/believe.ts';
 import { complete } from './complete.ts';
-import { childId } from './ids.ts';
 
 type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 

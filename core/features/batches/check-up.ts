@@ -4,12 +4,12 @@
  */
 
 import type { BatchState, ChildEnd } from '../../contract/batches.ts';
+import { childId } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';
 import { believed } from '../../kit/records/believe.ts';
 import { cancelSome, endOfRecord } from './cancel.ts';
 import { complete } from './complete.ts';
-import { childId } from './ids.ts';
 
 type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 

@@ -7,13 +7,13 @@ import { assertJson } from '../../base/json.ts';
 import { hint } from '../../base/nearest.ts';
 import { faultOf } from '../../base/text.ts';
 import type { BatchStore } from '../../contract/batches.ts';
+import { batchPattern, type EndName, endNames } from '../../envelope/flow-ids.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { CommonBatchOptions, JobOfBatch } from '../../kernel/app/batch.ts';
 import type { Job } from '../../kernel/app/job.ts';
 import { isOn } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { checked, checkJob, wrongOption } from '../../kernel/enqueue/prepare.ts';
-import { batchPattern, type EndName, endNames } from './ids.ts';
 import { checkFailures } from './plan.ts';
 
 const mostPerChunk = 10_000;

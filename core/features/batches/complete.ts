@@ -2,9 +2,9 @@
 
 import { backendError } from '../../base/failure.ts';
 import type { BatchState } from '../../contract/batches.ts';
+import type { EndName } from '../../envelope/flow-ids.ts';
 import type { BatchSummary } from '../../kernel/app/batch.ts';
 import { type CallingClient, enqueueCalls } from './calls.ts';
-import type { EndName } from './ids.ts';
 import { outcomeOf } from './outcome.ts';
 import { type Plan, verifiedPlan } from './plan.ts';
 
@@ -36,7 +36,7 @@ async function call(client: CallingClient, state: BatchState): Promise<void> {
   if (handed?.complete != null) await complete(client, handed.complete);
   const ends = endsOf(plan, state, handed?.failed === true).filter((end) => end !== 'onResults');
   await enqueueCalls(client, ends, plan, id, round, summary);
-  if (client.stores.steps) await (await import('../steps/wait-for-batch.ts')).tellEnd(client, summary);
+  if (client.stores.steps) await (await import('./wait-for-batch.ts')).tellEnd(client, summary);
   await client.stores.batches!.called(id, round);
   if (plan.results === 'until') await handed?.remove?.();
 }

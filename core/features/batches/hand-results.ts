@@ -3,12 +3,12 @@
 import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
 import { tellWarning } from '../../base/events.ts';
 import type { BatchState } from '../../contract/batches.ts';
+import { nextOf } from '../../envelope/flow-ids.ts';
 import type { App } from '../../kernel/app/app.ts';
-import { nextOf } from '../chains/ids.ts';
-import { startLink } from '../chains/start.ts';
 import { type CallingClient, enqueueCalls } from './calls.ts';
 import type { Plan } from './plan.ts';
 import { readResults } from './results.ts';
+import { startLink } from './start-link.ts';
 
 export interface Handed {
   /** They cannot be handed on, however often that is tried. */

@@ -1,13 +1,14 @@
 /** What people do with batches. */
 
 import { config, LongshoreError } from '../../base/errors.ts';
+import { childId } from '../../envelope/flow-ids.ts';
 import type { Batch, Batches } from '../../kernel/app/batch.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';
 import { cancelChildren } from './cancel.ts';
 import { storeOf } from './check.ts';
 import { complete } from './complete.ts';
-import { childId } from './ids.ts';
+import { retryDeadLetters } from './retry-dead-letters.ts';
 import { viewOf } from './view.ts';
 
 type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
@@ -56,7 +57,6 @@ async function retryFailed(client: BatchClient, id: string): Promise<number> {
       'BATCH',
       `Batch ${id} was not sent to its end. Go on with it, or cancel it, before its children are retried.`,
     );
-  const { retryDeadLetters } = await import('../../operations/retry-dead-letters.ts');
   let count = 0;
   for (let from = 0; ; ) {
     const failed = await store.failed(id, from, sliceSize);

@@ -4,8 +4,8 @@ import { LongshoreError, shown } from '../../base/errors.ts';
 import type { BatchState } from '../../contract/batches.ts';
 import type { ChainMember } from '../../envelope/chain.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
+import type { EndName } from '../../envelope/flow-ids.ts';
 import type { App } from '../../kernel/app/app.ts';
-import type { EndName } from './ids.ts';
 import { signed, unverified, verified } from './sign.ts';
 
 export interface Plan {

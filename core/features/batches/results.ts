@@ -2,10 +2,10 @@
 
 import { LongshoreError } from '../../base/errors.ts';
 import type { StepStore, StepText } from '../../contract/steps.ts';
+import { childId } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';
-import { swap } from '../steps/swap.ts';
-import { childId } from './ids.ts';
+import { swap } from '../../kit/records/swap.ts';
 import { signed, verified } from './sign.ts';
 
 type ResultClient = Pick<Client, 'app' | 'stores'>;

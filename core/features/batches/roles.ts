@@ -1,6 +1,6 @@
 /** What people ask of ids and children. Apart from `ids.ts`, which every function carries. */
 
-import { type EndName, endNames } from './ids.ts';
+import { type EndName, endNames } from '../../envelope/flow-ids.ts';
 
 /** `null` = no batch has called the job. */
 export function endOf(

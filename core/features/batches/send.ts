@@ -4,6 +4,7 @@ import { LongshoreError, shown } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
 import { isIterable } from '../../base/slices.ts';
 import type { BatchState, BatchStore } from '../../contract/batches.ts';
+import { childId, type EndName, endNames } from '../../envelope/flow-ids.ts';
 import type { Batch, Items } from '../../kernel/app/batch.ts';
 import { currentContext } from '../../kernel/app/context.ts';
 import type { Job } from '../../kernel/app/job.ts';
@@ -14,7 +15,6 @@ import { type FlowMembers, prepare, wrongOption } from '../../kernel/enqueue/pre
 import { cancelChildren } from './cancel.ts';
 import { type AnyBatchOptions, checkBatch, checkChild, storeOf } from './check.ts';
 import { complete } from './complete.ts';
-import { childId, type EndName, endNames } from './ids.ts';
 import { type Plan, planOf, planText } from './plan.ts';
 import { mostResults } from './results.ts';
 import { viewOf } from './view.ts';

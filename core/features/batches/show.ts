@@ -5,14 +5,21 @@ import { toError } from '../../base/failure.ts';
 import type { BatchState } from '../../contract/batches.ts';
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord } from '../../contract/store.ts';
+import {
+  batchPattern,
+  childId,
+  childOf,
+  type EndName,
+  endId,
+  endNames,
+  linkOf,
+} from '../../envelope/flow-ids.ts';
 import type { Batch } from '../../kernel/app/batch.ts';
 import { eachOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';
-import { linkOf } from '../chains/ids.ts';
 import { storeOf } from './check.ts';
 import { endsOf } from './complete.ts';
-import { batchPattern, childId, childOf, type EndName, endId, endNames } from './ids.ts';
 import { planOf, verifiedPlan } from './plan.ts';
 import { childStates, endOf } from './roles.ts';
 import { viewOf } from './view.ts';

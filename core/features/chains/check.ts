@@ -5,13 +5,13 @@ import { hint } from '../../base/nearest.ts';
 import { priorityOf } from '../../base/priority.ts';
 import { faultOf } from '../../base/text.ts';
 import type { ChainedJob, ChainLink } from '../../envelope/chain.ts';
+import { chainPattern, mostLinks } from '../../envelope/flow-ids.ts';
 import type { ChainOptions, JobWithOptions, LinkOptions } from '../../kernel/app/chain.ts';
 import type { Job } from '../../kernel/app/job.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { groupOf, scheduleOf, wrongOption } from '../../kernel/enqueue/prepare.ts';
 import { queueOf } from '../../kernel/enqueue/queue-of.ts';
 import { checkChild, storeOf } from '../batches/check.ts';
-import { chainPattern, mostLinks } from './ids.ts';
 
 export type ChainClient = Pick<Client, 'app' | 'backend' | 'stores' | 'name'>;
 

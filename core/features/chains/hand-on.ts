@@ -6,15 +6,14 @@
 
 import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
 import type { ChainMember } from '../../envelope/chain.ts';
+import { childOf, nextOf } from '../../envelope/flow-ids.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
 import { abortReason } from '../../kernel/attempt/run.ts';
 import { afterFailure, dead, lostLease, rejected, unknownJob } from '../../kernel/attempt/verdict.ts';
 import { complete } from '../batches/complete.ts';
-import { childOf } from '../batches/ids.ts';
 import { keepResult, takeBack } from '../batches/results.ts';
-import { nextOf } from './ids.ts';
-import { startLink } from './start.ts';
+import { startLink } from '../batches/start-link.ts';
 
 /** Before the job runs: its effect would be for nothing, or would come twice. `null` = the next one is known here. */
 function nextIsUnknown(it: Admitted): Verdict | null {

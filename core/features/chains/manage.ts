@@ -1,8 +1,8 @@
 /** What people do with chains. */
 
+import { linkId } from '../../envelope/flow-ids.ts';
 import type { Chain, Chains } from '../../kernel/app/chain.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { linkId } from './ids.ts';
 import { chainOf } from './view.ts';
 
 type ChainsClient = Pick<Client, 'app' | 'stores' | 'backend' | 'cancel' | 'batches'>;

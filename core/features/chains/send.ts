@@ -1,11 +1,11 @@
 /** `client.chain()`: starts the first link, which carries all the others. */
 
+import { idsOf } from '../../envelope/flow-ids.ts';
 import type { ChainOptions, StartedChain } from '../../kernel/app/chain.ts';
 import { currentContext } from '../../kernel/app/context.ts';
 import { complete } from '../batches/complete.ts';
+import { startLink } from '../batches/start-link.ts';
 import { type ChainClient, checkedLinks } from './check.ts';
-import { idsOf } from './ids.ts';
-import { startLink } from './start.ts';
 
 export async function sendChain(
   client: ChainClient,

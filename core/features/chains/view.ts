@@ -4,11 +4,10 @@ import { config } from '../../base/errors.ts';
 import type { ChainFacts } from '../../contract/facts.ts';
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord, RecordStore } from '../../contract/store.ts';
+import { childId, idsOf, linkId, linkOf, mostLinks } from '../../envelope/flow-ids.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { Chain, ChainedJobView, ChainLinkView } from '../../kernel/app/chain.ts';
 import { believed } from '../../kit/records/believe.ts';
-import { childId } from '../batches/ids.ts';
-import { idsOf, linkId, linkOf, mostLinks } from './ids.ts';
 
 type Records = Pick<RecordStore, 'get' | 'recordsDisabled' | 'writer'>;
 

@@ -4,9 +4,9 @@ import { LongshoreError } from '../../base/errors.ts';
 import { assertJson } from '../../base/json.ts';
 import { isIterable } from '../../base/slices.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
+import { endNames } from '../../envelope/flow-ids.ts';
 import type { Items } from '../../kernel/app/batch.ts';
 import type { HandlerContext } from '../../kernel/app/job.ts';
-import { endNames } from '../batches/ids.ts';
 import { type FromIsolate, mostItemChars, packError, type Question, type SentItem } from './messages.ts';
 
 type Flows = Pick<HandlerContext, 'batch' | 'chain'>;

@@ -2,9 +2,9 @@
 
 import { LongshoreError } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
+import { endNames } from '../../envelope/flow-ids.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { HandlerContext, Job } from '../../kernel/app/job.ts';
-import { endNames } from '../batches/ids.ts';
 import type { Isolate } from './isolate.ts';
 import { type FlowQuestion, type FromIsolate, mostItems, type SentItem, unpackError } from './messages.ts';
 import { createOpen } from './open.ts';

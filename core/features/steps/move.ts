@@ -2,8 +2,8 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { StepStore } from '../../contract/steps.ts';
+import { swap } from '../../kit/records/swap.ts';
 import { deliverTo, isOpen, isWait, nameOfJob, type RememberedStep, type StoredLog, swapped } from './log.ts';
-import { swap } from './swap.ts';
 import { register } from './waiters.ts';
 
 /** Owns a log that no attempt has begun to write on this side. Digests, which own the others, are longer. */

@@ -26,7 +26,7 @@ export const batched = {
 } satisfies EndStep;
 
 let code: Promise<
-  [typeof import('../../features/batches/ids.ts'), typeof import('../../features/batches/marks.ts')]
+  [typeof import('../../envelope/flow-ids.ts'), typeof import('../../features/batches/marks.ts')]
 > | null = null;
 
 /** A child that is not marked is found by its record. Where none will be written it is not settled, and comes back when its lease is over. */
@@ -46,7 +46,7 @@ export const unmarked = (id: string): LongshoreError =>
 
 /** Resolves with whether it is written down. */
 async function mark(it: Attempt, { verdict }: End): Promise<boolean> {
-  code ??= Promise.all([import('../../features/batches/ids.ts'), import('../../features/batches/marks.ts')]);
+  code ??= Promise.all([import('../../envelope/flow-ids.ts'), import('../../features/batches/marks.ts')]);
   const [{ childOf }, { markEnded }] = await code;
   const id = it.envelope!.identifier;
   const child = childOf(id);

@@ -234,7 +234,7 @@ class AttemptContext implements HandlerContext {
 
   get waitForBatch(): HandlerContext['waitForBatch'] {
     return (...wait) =>
-      import('../../features/steps/wait-for-batch.ts').then(
+      import('../../features/batches/wait-for-batch.ts').then(
         (it) => it.waitForBatch(this.#it, ...wait) as never,
       );
   }

@@ -2,10 +2,10 @@
 
 import { backendError } from '../../base/failure.ts';
 import { reportingFailures } from '../../base/store-failures.ts';
-import { childOf } from '../../features/batches/ids.ts';
+import { childOf } from '../../envelope/flow-ids.ts';
 import { leaveLines } from '../../features/limits/lines.ts';
 import { nameOfJob } from '../../features/steps/log.ts';
-import { swap } from '../../features/steps/swap.ts';
+import { swap } from '../../kit/records/swap.ts';
 import type { Client } from './client.ts';
 
 type ForgettingClient = Pick<Client, 'app' | 'backend' | 'stores'>;

@@ -1,7 +1,7 @@
 import type { Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
+import { chainText } from '../../../core/envelope/flow-ids.ts';
 import { type BatchRole, batchRoleOf } from '../../../core/features/batches/show.ts';
-import { chainText } from '../../../core/features/chains/ids.ts';
 import { whyWaits } from '../../../core/features/limits/explain.ts';
 import { stepsOf } from '../../../core/features/steps/show.ts';
 import { believed } from '../../../core/kit/records/believe.ts';

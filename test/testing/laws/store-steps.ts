@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { StepStore } from '../../../core/contract/steps.ts';
 import { deliverTo, nameOfJob, StepLog } from '../../../core/features/steps/log.ts';
-import { swap } from '../../../core/features/steps/swap.ts';
 import { deliver, register } from '../../../core/features/steps/waiters.ts';
+import { swap } from '../../../core/kit/records/swap.ts';
 import { day, hour, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 import { playSteps } from './steps-at-random.ts';

@@ -112,8 +112,8 @@ describe('arrows', () => {
     const text =
       "import type { App } from '../kernel/app/app.ts';\nconst a = import('../kernel/flow.ts');\nimport '../base/json.ts';\ntype B = typeof import('../index.ts');";
     expect(importsOf('core/kit/x.ts', text).filter(climbs)).toHaveLength(3);
-    expect(climbs({ from: 'core/features/steps/x.ts', to: 'core/features/batches/y.ts' })).toBe(false);
-    expect(climbs({ from: 'core/features/batches/y.ts', to: 'core/features/steps/x.ts' })).toBe(true);
+    expect(climbs({ from: 'core/features/batches/x.ts', to: 'core/features/steps/y.ts' })).toBe(false);
+    expect(climbs({ from: 'core/features/steps/y.ts', to: 'core/features/batches/x.ts' })).toBe(true);
     expect(climbs({ from: 'local/backends/redis/x.ts', to: 'core/kernel/app/app.ts' })).toBe(true);
   });
 

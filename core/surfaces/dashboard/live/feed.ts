@@ -5,10 +5,10 @@ import { cut } from '../../../base/failure.ts';
 import { within } from '../../../base/within.ts';
 import type { QueueStats } from '../../../contract/admin.ts';
 import { queueRates, totalRates } from '../../../features/metrics/rates.ts';
+import { adminOf } from '../../../kernel/enqueue/admin-of.ts';
 import { scoped } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { goneAfterMs, workerTotals } from '../../../kit/worker-state.ts';
-import { adminOf } from '../../../operations/host.ts';
 import type { Live } from '../api.ts';
 
 export interface LiveFeed {

@@ -1,16 +1,16 @@
 import { masked } from '../../../base/mask.ts';
 import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../../contract/store.ts';
-import { childOf } from '../../../features/batches/ids.ts';
+import { childOf } from '../../../envelope/flow-ids.ts';
 import { endOf } from '../../../features/batches/roles.ts';
 import { onlyAWorker, whyWaits } from '../../../features/limits/explain.ts';
 import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
 import { sleepersOf, stepsOf } from '../../../features/steps/show.ts';
 import type { StoppedJob } from '../../../kernel/app/breaker.ts';
+import { deadLettersOf } from '../../../kernel/enqueue/admin-of.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { believed } from '../../../kit/records/believe.ts';
 import { statuses } from '../../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../../kit/worker-state.ts';
-import { deadLettersOf } from '../../../operations/host.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';

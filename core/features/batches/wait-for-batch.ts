@@ -6,11 +6,11 @@ import type { BatchEnd, BatchSummary } from '../../kernel/app/batch.ts';
 import type { WaitOptions } from '../../kernel/app/durable.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
-import { storeOf } from '../batches/check.ts';
-import { planOf } from '../batches/plan.ts';
-import { readResults } from '../batches/results.ts';
-import { bring, type EmittingClient } from './emit.ts';
-import { waitFor } from './handler.ts';
+import { bring, type EmittingClient } from '../steps/emit.ts';
+import { waitFor } from '../steps/handler.ts';
+import { storeOf } from './check.ts';
+import { planOf } from './plan.ts';
+import { readResults } from './results.ts';
 
 const event = 'longshore.batch-end';
 

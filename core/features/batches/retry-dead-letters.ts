@@ -1,9 +1,9 @@
-import { reportingFailures } from '../base/store-failures.ts';
-import type { Replacement } from '../contract/admin.ts';
-import { childOf } from '../features/batches/ids.ts';
-import type { Client } from '../kernel/enqueue/client.ts';
-import { getDeadLetters } from '../kit/records/dead-letter-pages.ts';
-import { deadLettersOf } from './host.ts';
+import { reportingFailures } from '../../base/store-failures.ts';
+import type { Replacement } from '../../contract/admin.ts';
+import { childOf } from '../../envelope/flow-ids.ts';
+import { deadLettersOf } from '../../kernel/enqueue/admin-of.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { getDeadLetters } from '../../kit/records/dead-letter-pages.ts';
 
 /** Makes letters ready again, also in a store beside the queue, which does not hear of it from there. Resolves with how many it were. */
 export async function retryDeadLetters(

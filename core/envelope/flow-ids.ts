@@ -1,8 +1,27 @@
-/** Ids that say which link of which chain a job is. Those of jobs that run at the same time are those of children of a batch. */
+/** Ids that say what a job is to a batch or a chain. They are part of the signed envelope, so nobody can make one up. */
 
-import type { ChainFacts } from '../../contract/facts.ts';
-import type { ChainLink, ChainMember } from '../../envelope/chain.ts';
-import { childId, childOf } from '../batches/ids.ts';
+import type { ChainFacts } from '../contract/facts.ts';
+import type { ChainLink, ChainMember } from './chain.ts';
+
+const childPrefix = 'batch.';
+
+export const batchPattern = /^[A-Za-z0-9._-]{1,96}$/;
+
+export const childId = (batch: string, number: number): string => `${childPrefix}${batch}.${number}`;
+
+/** `null` = the job is no child of a batch. */
+export function childOf(id: string): { readonly batch: string; readonly number: number } | null {
+  if (!id.startsWith(childPrefix)) return null;
+  const [, batch, number] = /^batch\.(.{1,96})\.(0|[1-9]\d{0,14})$/.exec(id) ?? [];
+  return batch === undefined ? null : { batch, number: Number(number) };
+}
+
+export type EndName = 'onSuccess' | 'onFailure' | 'onComplete' | 'onResults';
+export const endNames: readonly EndName[] = ['onSuccess', 'onFailure', 'onComplete', 'onResults'];
+
+/** Of a job that is called at the end of a round. */
+export const endId = (batch: string, name: EndName, round: number): string =>
+  `batch-end.${batch}.${name}.${round}`;
 
 export const chainPattern = /^[A-Za-z0-9._-]{1,72}$/;
 /** Links of a chain, and jobs of a link. */
@@ -10,7 +29,7 @@ export const mostLinks = 100;
 
 export const linkId = (chain: string, link: number): string => `chain.${chain}.${link}`;
 
-/** Of a job, or of the batch of a link; `null` = it is part of no chain. */
+/** Of a job, or of the batch of a link: jobs of a chain that run at the same time are children of a batch. `null` = it is part of no chain. */
 export function linkOf(id: string): { readonly chain: string; readonly link: number } | null {
   const own = id.startsWith('batch.') ? childOf(id)?.batch : id;
   if (!own?.startsWith('chain.')) return null;

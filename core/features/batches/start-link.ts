@@ -5,12 +5,11 @@ import type { BatchState } from '../../contract/batches.ts';
 import type { SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { ChainedJob, ChainMember } from '../../envelope/chain.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
+import { childId, linkId } from '../../envelope/flow-ids.ts';
 import { enqueueEach } from '../../kernel/enqueue/enqueue.ts';
 import { prepare } from '../../kernel/enqueue/prepare.ts';
 import type { SendingClient } from '../../kernel/enqueue/send.ts';
-import { childId } from '../batches/ids.ts';
-import { planText } from '../batches/plan.ts';
-import { linkId } from './ids.ts';
+import { planText } from './plan.ts';
 
 export interface StartedLink {
   /** All of it was known before. */
