@@ -15,4 +15,5 @@ export type * from './queue.ts';
 export type * from './schedules.ts';
 export type * from './steps.ts';
 export type * from './store.ts';
+export type * from './texts.ts';
 export type * from './waiting.ts';

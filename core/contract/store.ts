@@ -14,6 +14,7 @@ import type { MetricStore } from './metrics.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Progress } from './outcome.ts';
 import type { ScheduleStore } from './schedules.ts';
 import type { StepStore } from './steps.ts';
+import type { TextStore } from './texts.ts';
 import type { WaitingChange } from './waiting.ts';
 
 export interface JobRecord {
@@ -291,6 +292,8 @@ export interface Stores {
   readonly keys: KeyStore;
   readonly records: RecordStore;
   readonly workers: WorkerRegistry;
+  /** What steps, schedules, numbers, the audit log and workers are made of, and limits and batches unless the backend has its own. */
+  readonly texts?: TextStore;
   /** Without it a payload that is too large for the queue is refused. */
   readonly payloads?: PayloadStore;
   /** Without it no numbers are kept. */

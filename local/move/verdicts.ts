@@ -29,6 +29,7 @@ export const verdicts: Readonly<Record<StoreName, Verdict>> = {
   workers: 'stays',
   metrics: 'stays',
   audit: 'stays',
+  texts: 'stays', // what is made of them has a verdict of its own
   limits: pausedJobs, // slots and lines begin anew
   batches: openBatches,
   schedules: storedSchedules,

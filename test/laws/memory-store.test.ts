@@ -2,6 +2,7 @@ import { describe, it } from 'vitest';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { describeStoreAlone } from '../testing/laws/store.ts';
 import type { StoreHarness } from '../testing/laws/store-alone.ts';
+import { describeTexts } from '../testing/laws/texts.ts';
 
 const harness: StoreHarness = {
   lacks: ['ends elsewhere'],
@@ -11,3 +12,4 @@ const harness: StoreHarness = {
 };
 
 describeStoreAlone('memoryStore()', harness, { describe, it });
+describeTexts('memoryStore()', harness, { describe, it });

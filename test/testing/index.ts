@@ -33,6 +33,7 @@ export { describeEntrypoint } from './laws/entrypoint.ts';
 export type { Bench, Harness, Runner } from './laws/harness.ts';
 export { describePayloads, type PayloadsBench, type PayloadsHarness } from './laws/payload-store.ts';
 export { describeStore, describeStoreAlone } from './laws/store.ts';
+export { describeTexts } from './laws/texts.ts';
 export type { BeginTransaction, TestTransaction } from './transactions.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 

@@ -93,6 +93,7 @@ function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   for (const name of [
     'keys',
     'records',
+    'texts',
     'workers',
     'payloads',
     'metrics',

@@ -30,7 +30,7 @@ export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | '
 /** Of a key, which is one item. With ids as they are by default each takes some 150 bytes, and an item holds 380,000. */
 const mostSlots = 2_500;
 
-type Lazy = Required<Omit<Stores, 'payloads' | 'migrate' | 'diagnose'>>;
+type Lazy = Required<Omit<Stores, 'texts' | 'payloads' | 'migrate' | 'diagnose'>>;
 
 export function lazyStores(
   load: () => Promise<OpenStores>,

@@ -44,7 +44,7 @@ export interface LimitTable {
    *
    * @param endsAt from then on it may be removed (epoch ms; up to 2^53)
    */
-  write(name: string, text: string, over: string | null, endsAt: number): Promise<boolean>;
+  write(name: string, text: string, over: string | null, endsAt: number): Promise<string | boolean | null>;
   remove(name: string, version: string): Promise<boolean>;
   /** At most so many whose name begins with `prefix` and is behind `after`, in the order of their characters. */
   list(

@@ -8,24 +8,16 @@ import type { Retention } from '../../../core/contract/store.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { createEndWatchers } from '../../../core/kit/records/end-watchers.ts';
 import { lostAttempt, statusOfEnd } from '../../../core/kit/records/row.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { memoryAdmin } from './admin.ts';
-import { memoryAudit } from './audit.ts';
 import { addReport, before, type Entry, newEntry } from './entry.ts';
 import { createGroups } from './groups.ts';
-import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
-import { memorySchedules } from './schedules.ts';
 import type { MemoryState } from './state.ts';
-import {
-  memoryBatches,
-  memoryKeys,
-  memoryLimits,
-  memoryRecords,
-  memorySteps,
-  memoryWorkers,
-} from './stores.ts';
+import { memoryKeys, memoryRecords } from './stores.ts';
+import { memoryTexts } from './texts.ts';
 import { memoryWaiting } from './waiting.ts';
 
 export type { QueueBackend } from '../../../core/contract/queue.ts';
@@ -135,9 +127,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   }
 
   const keys = memoryKeys(clock);
-  const limits = memoryLimits(clock);
-  const steps = memorySteps(clock);
-  const batches = memoryBatches(clock);
+  const texts = memoryTexts(clock);
 
   return {
     name: 'memory',
@@ -145,14 +135,8 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys,
-      records: memoryRecords(state, [keys, limits, steps, batches]),
-      workers: memoryWorkers(),
-      metrics: memoryMetrics(),
-      audit: memoryAudit(),
-      limits,
-      steps,
-      batches,
-      schedules: memorySchedules(),
+      records: memoryRecords(state, [keys, texts]),
+      ...storesOf(texts, clock),
     },
     admin: memoryAdmin(state, maxBodyBytes),
     pending: memoryWaiting(state, ageingMs, maxBodyBytes),

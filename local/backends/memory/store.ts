@@ -4,17 +4,9 @@ import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import { listedOf, matches, pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
-import { memoryAudit } from './audit.ts';
-import { memoryMetrics } from './metrics.ts';
-import { memorySchedules } from './schedules.ts';
-import {
-  memoryBatches,
-  memoryKeys,
-  memoryLimits,
-  memorySteps,
-  memoryWorkers,
-  type Purgeable,
-} from './stores.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
+import { memoryKeys, type Purgeable } from './stores.ts';
+import { memoryTexts } from './texts.ts';
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock;
@@ -24,19 +16,11 @@ export interface MemoryStoreOptions {
 
 export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptions = {}): Stores {
   const keys = memoryKeys(clock);
-  const limits = memoryLimits(clock);
-  const steps = memorySteps(clock);
-  const batches = memoryBatches(clock);
+  const texts = memoryTexts(clock);
   return {
     keys,
-    records: recordStore(memoryTable([keys, limits, steps, batches]), { clock, retention }),
-    workers: memoryWorkers(),
-    metrics: memoryMetrics(),
-    audit: memoryAudit(),
-    limits,
-    steps,
-    batches,
-    schedules: memorySchedules(),
+    records: recordStore(memoryTable([keys, texts]), { clock, retention }),
+    ...storesOf(texts, clock),
   };
 }
 

@@ -1,16 +1,6 @@
 import { type Clock, steadyNow } from '../../../core/base/clock.ts';
-import type { BatchStore } from '../../../core/contract/batches.ts';
-import type { LimitStore } from '../../../core/contract/limits.ts';
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
-import type { StepStore } from '../../../core/contract/steps.ts';
-import type {
-  KeyStore,
-  RecordFilter,
-  RecordPage,
-  RecordStore,
-  WorkerRegistry,
-} from '../../../core/contract/store.ts';
-import { batchStore } from '../../../core/kit/records/batches.ts';
+import type { KeyStore, RecordFilter, RecordPage, RecordStore } from '../../../core/contract/store.ts';
 import { cursorOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
 import {
   endOf,
@@ -19,9 +9,7 @@ import {
   type StoredKey,
   type VersionedKey,
 } from '../../../core/kit/records/keys.ts';
-import { limitStore } from '../../../core/kit/records/limits.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
-import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
 import { type Entry, isDead, isOver, recordOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
@@ -58,62 +46,7 @@ export function memoryKeys(clock: Clock): MemoryKeys {
   };
 }
 
-/** A table of texts that can compare and swap, as the stores of the clouds have it. */
-function memoryTexts(clock: Clock) {
-  const rows = new Map<
-    string,
-    { readonly text: string; readonly version: string; readonly endsAt: number }
-  >();
-  let writes = 0;
-  const read = async (name: string) => rows.get(name) ?? null;
-  async function write(
-    name: string,
-    text: string,
-    over: string | null,
-    endsAt: number,
-  ): Promise<string | null> {
-    if ((rows.get(name)?.version ?? null) !== over) return null;
-    const version = String(++writes);
-    rows.set(name, { text, version, endsAt });
-    return version;
-  }
-  const remove = async (name: string, version: string) =>
-    rows.get(name)?.version === version && rows.delete(name);
-  return {
-    read,
-    write,
-    remove,
-    table: {
-      read,
-      write: async (...how: Parameters<typeof write>) => (await write(...how)) !== null,
-      remove,
-      list: async (prefix: string, after: string, max: number) =>
-        [...rows.keys()]
-          .filter((name) => name.startsWith(prefix) && name > after)
-          .sort()
-          .slice(0, max)
-          .map((name) => ({ name, text: rows.get(name)!.text })),
-    },
-    purgeEnded: () => purgeEnded(rows, clock.now(), ({ endsAt }) => endsAt),
-  };
-}
-
-export function memoryLimits(clock: Clock): LimitStore & Purgeable {
-  const { table, purgeEnded } = memoryTexts(clock);
-  return { ...limitStore(table, clock), purgeEnded };
-}
-
-export function memorySteps(clock: Clock): StepStore & Purgeable {
-  const { read, write, remove, purgeEnded } = memoryTexts(clock);
-  return { read, write, remove, purgeEnded };
-}
-
-export function memoryBatches(clock: Clock): BatchStore & Purgeable {
-  const { table, purgeEnded } = memoryTexts(clock);
-  return { ...batchStore(table, clock), purgeEnded };
-}
-
-function purgeEnded<Row>(rows: Map<string, Row>, now: number, end: (row: Row) => number): number {
+export function purgeEnded<Row>(rows: Map<string, Row>, now: number, end: (row: Row) => number): number {
   const before = rows.size;
   for (const [key, row] of rows) if (end(row) <= now) rows.delete(key);
   return before - rows.size;
@@ -189,22 +122,4 @@ export function memoryRecords(state: MemoryState, others: readonly Purgeable[]):
       return count;
     },
   };
-}
-
-export function memoryWorkers(): WorkerRegistry {
-  const beats = new Map<string, { text: string; drain: boolean }>();
-  return workerRegistry({
-    async write({ id }, text) {
-      const { drain = false } = beats.get(id) ?? {};
-      beats.set(id, { text, drain });
-      return drain;
-    },
-    read: async () => [...beats.values()].map(({ text }) => text),
-    remove: async (id) => beats.delete(id),
-    async drain(id) {
-      const known = beats.get(id);
-      if (known) known.drain = true;
-      return known !== undefined;
-    },
-  });
 }

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import type { MetricFilter } from '../../../core/contract/metrics.ts';
 import { queueRates } from '../../../core/features/metrics/rates.ts';
 import { newTally, packTally } from '../../../core/features/metrics/tally.ts';
-import { memoryMetrics } from '../../../local/backends/memory/metrics.ts';
+import { memoryStore } from '../../../local/backends/memory/index.ts';
 
 const minute = Date.UTC(2026, 0, 15, 12);
 const body = (done: number, dead: number) => packTally({ ...newTally(), done, dead });
 
 it('reads two minutes once for all queues, and again only when workers may have written more', async () => {
-  const store = memoryMetrics();
+  const store = memoryStore().metrics!;
   const row = { step: 'minute', at: minute, queue: 'mail', job: 'send', source: 'a' } as const;
   await store.write([
     { ...row, body: body(20, 0) },

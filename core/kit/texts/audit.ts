@@ -1,0 +1,44 @@
+/** The audit log over texts: an entry stands under its moment and its id, both backwards, so that the newest comes first. */
+
+import type { AuditLog } from '../../contract/audit.ts';
+import type { TextStore } from '../../contract/texts.ts';
+import { type AuditPosition, auditKeepMs, auditLog } from '../records/audit-log.ts';
+import { sectionOf } from './section.ts';
+
+/** A purge of the log removes an entry when it is past its age. What no purge has removed ends by itself later. */
+const keepMs = auditKeepMs + 86_400_000;
+const purgeSize = 500;
+
+const latest = 9_999_999_999_999_999n;
+const momentOf = (at: number): string =>
+  String(latest - BigInt(Math.max(0, Math.ceil(at)))).padStart(16, '0');
+/** Ids are printable ASCII without spaces, and so are flipped ones. The last letter puts an id behind those that begin with it. */
+const flipped = (id: string): string =>
+  id.replace(/./g, (letter) => String.fromCharCode(0x9f - letter.charCodeAt(0))).concat('\u007f');
+const placeOf = ({ at, id }: AuditPosition): string => `${momentOf(at)}${flipped(id)}`;
+
+export function textAudit(texts: TextStore): AuditLog {
+  const entries = sectionOf(texts, 'audit/');
+  /** By id, the place of the entry: so that no id is kept twice. */
+  const ids = sectionOf(texts, 'audit-id/');
+  return auditLog({
+    async add({ at, id }, text) {
+      const [place, endsAt] = [placeOf({ at, id }), at + keepMs];
+      const isNew = (await ids.write(id, place, null, endsAt)) !== null;
+      // The process that wrote the id may have died before it wrote the entry.
+      if (isNew || (await ids.read(id))?.text === place) await entries.write(place, text, null, endsAt);
+    },
+    async read(before, max) {
+      return (await entries.list('', before ? placeOf(before) : '', max)).map(({ text }) => text);
+    },
+    async purge(before) {
+      if (texts.expires) return 0;
+      // Behind all entries of that moment, and before those of the moment before it.
+      const past = await entries.list('', `${momentOf(before)}\u0080`, purgeSize);
+      if (past.length === 0) return 0;
+      const gone = await entries.removeAll(past.map(({ name }) => name));
+      await ids.removeAll(past.map(({ text }) => (JSON.parse(text) as AuditPosition).id));
+      return gone.filter(Boolean).length;
+    },
+  });
+}

@@ -1,0 +1,73 @@
+/** Numbers over texts: a text for each key, in the order of time. */
+
+import { slices } from '../../base/slices.ts';
+import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../contract/metrics.ts';
+import type { TextStore } from '../../contract/texts.ts';
+import { isAskedFor, lastOfEach } from '../records/metric-rows.ts';
+import { sectionOf } from './section.ts';
+
+const dayMs = 86_400_000;
+/** A roll-up removes them earlier. What is left over, because nobody rolls up any more, goes a day later than it would. */
+const keepMs: Readonly<Record<MetricStep, number>> = {
+  minute: 4 * dayMs,
+  hour: 41 * dayMs,
+  day: 401 * dayMs,
+};
+const pageSize = 1_000;
+
+const beginOf = (step: MetricStep, at: number): string =>
+  `${step} ${String(Math.max(0, Math.ceil(Math.min(at, Number.MAX_SAFE_INTEGER)))).padStart(16, '0')}`;
+/** Names hold no spaces. The source may, and stands last. */
+const nameOf = ({ step, at, queue, job, source }: MetricKey): string =>
+  `${beginOf(step, at)} ${queue} ${job} ${source}`;
+
+function rowOf(name: string, body: string): MetricRow {
+  const [step, at, queue, job, ...source] = name.split(' ');
+  return {
+    step: step as MetricStep,
+    at: Number(at),
+    queue: queue!,
+    job: job!,
+    source: source.join(' '),
+    body,
+  };
+}
+
+export function textMetrics(texts: TextStore): MetricStore {
+  const section = sectionOf(texts, 'metric/');
+  return {
+    async write(rows) {
+      for (const some of slices(lastOfEach(rows), pageSize))
+        await section.writeAll(
+          some.map((row) => ({ name: nameOf(row), text: row.body, endsAt: row.at + keepMs[row.step] })),
+        );
+    },
+    async read(filter) {
+      const { step, from, to, queue, job } = filter;
+      const containing = ` ${[queue, job].filter((name) => name !== undefined).join(' ')} `;
+      const range = {
+        prefix: `${step} `,
+        before: beginOf(step, to),
+        ...(containing !== '  ' && { containing }),
+        max: pageSize,
+      };
+      const rows: MetricRow[] = [];
+      for (let after = beginOf(step, from); to > from; ) {
+        const page = await section.range({ ...range, after });
+        rows.push(
+          ...page.map(({ name, text }) => rowOf(name, text)).filter((row) => isAskedFor(row, filter)),
+        );
+        if (page.length < pageSize) break;
+        after = page.at(-1)!.name;
+      }
+      return rows;
+    },
+    async purge(step, before) {
+      if (texts.expires) return 0;
+      const past = await section.range({ prefix: `${step} `, before: beginOf(step, before), max: pageSize });
+      if (past.length === 0) return 0;
+      const gone = await section.removeAll(past.map(({ name }) => name));
+      return gone.filter(Boolean).length;
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { Clock } from '../../../core/base/clock.ts';
+import type { NamedText, TextStore } from '../../../core/contract/texts.ts';
+import { type Purgeable, purgeEnded } from './stores.ts';
+
+interface Row extends NamedText {
+  readonly endsAt: number;
+}
+
+export function memoryTexts(clock: Clock): TextStore & Purgeable {
+  const rows = new Map<string, Row>();
+  let writes = 0;
+  /** Made anew by the first list after names have come or gone. */
+  let names: readonly string[] | null = [];
+
+  function firstAtOrBehind(wanted: string): number {
+    let [low, high] = [0, names!.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (names![middle]! < wanted) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  return {
+    read: async (wanted) =>
+      wanted.map((name) => {
+        const row = rows.get(name);
+        return row ? { text: row.text, version: row.version } : null;
+      }),
+    write: async (texts) =>
+      texts.map(({ name, text, ifVersion, endsAt }) => {
+        const there = rows.get(name);
+        if (ifVersion !== undefined && ifVersion !== (there?.version ?? null)) return null;
+        if (!there) names = null;
+        const version = String(++writes);
+        rows.set(name, { name, text, version, endsAt: endsAt ?? Infinity });
+        return version;
+      }),
+    remove: async (removals) =>
+      removals.map(({ name, ifVersion }) => {
+        const there = rows.get(name);
+        if (!there || (ifVersion !== undefined && ifVersion !== there.version)) return false;
+        names = null;
+        return rows.delete(name);
+      }),
+    async list({ prefix, after = '', before, max }) {
+      names ??= [...rows.keys()].sort();
+      const found: NamedText[] = [];
+      for (let i = firstAtOrBehind(after > prefix ? after : prefix); i < names.length; i++) {
+        const name = names[i]!;
+        if (found.length >= max || !name.startsWith(prefix) || (before !== undefined && name >= before))
+          break;
+        if (name <= after) continue;
+        const { text, version } = rows.get(name)!;
+        found.push({ name, text, version });
+      }
+      return found;
+    },
+    purgeEnded() {
+      names = null;
+      return purgeEnded(rows, clock.now(), ({ endsAt }) => endsAt);
+    },
+  };
+}
