@@ -1,5 +1,7 @@
 /** The shape of a command: data for the parser, the help and the tests, and one function that does it. */
 
+import type { Stores } from '../../core/contract/store.ts';
+import { watchFlags } from './config/flags.ts';
 import type { ExitCode } from './errors.ts';
 import type { Io } from './io.ts';
 import type { Ui } from './output/ui.ts';
@@ -38,6 +40,8 @@ export interface Input<F extends Flags = Flags> {
   readonly argv: readonly string[];
   readonly args: readonly string[];
   readonly flags: Values<F>;
+  /** `--yes` was given. */
+  readonly yes: boolean;
   readonly json: boolean;
   readonly io: Io;
   readonly ui: Ui;
@@ -52,6 +56,17 @@ export interface Result {
   /** Printed otherwise; may be empty. */
   readonly text: string;
   readonly exit?: ExitCode;
+  /** It ended before its end, so nothing is begun on further backends. */
+  readonly endsAll?: boolean;
+}
+
+/** What a command would change, before somebody is asked. */
+export interface Plan {
+  /** How many it is about. */
+  readonly many: number;
+  /** `null`: there is nothing to ask. With `--yes` nobody is asked either. */
+  readonly question: string | null;
+  act(): Promise<Result>;
 }
 
 export interface Definition<F extends Flags> {
@@ -66,17 +81,30 @@ export interface Definition<F extends Flags> {
   /** What an exit code means here, where it means something of its own. */
   readonly exits?: Partial<Readonly<Record<ExitCode, string>>>;
   /**
-   * What it does where the config exports several backends and none is named: it lists what each has, or works on the one that has the jobs,
-   * the queues or the job of its arguments. @default it knows itself
+   * What it does where the config exports several backends and none is named: it runs on each of them, or on those that have the jobs
+   * (`ids`), the queues or the job of its arguments. What it answers of several is put together. @default it knows itself
    */
-  readonly backends?: 'each' | 'of-ids' | 'of-queues' | 'of-job' | 'first';
-  readonly run: (input: Input<F>) => Promise<Result>;
+  readonly backends?: 'each' | 'ids' | 'queues' | 'job';
+  /** Of several backends those that have this store are asked. */
+  readonly needs?: keyof Stores;
+  /** It changes something for good, in words after "This would": it gets `--yes`, and without a terminal it needs that. */
+  readonly would?: string;
+  /** `false`: it can go on without a terminal and without `--yes`. Throws `USAGE`. @default true */
+  readonly asks?: (input: Input<F>) => boolean;
+  /** Its list is shown again and again with `--watch`. */
+  readonly watched?: true;
+  readonly run: (input: Input<F>) => Promise<Result | Plan>;
 }
-export type Command = Required<Omit<Definition<Flags>, 'backends'>> & Pick<Definition<Flags>, 'backends'>;
+type Absent = 'backends' | 'needs' | 'would' | 'asks' | 'watched';
+export type Command = Required<Omit<Definition<Flags>, Absent>> & Pick<Definition<Flags>, Absent>;
+
+export const yesFlag = { flags: '--yes', text: 'do not ask' } as const;
 
 /** Checks that a command and its flags agree; the table of commands needs no more of the types. */
 export function defineCommand<const F extends Flags = Record<never, never>>(command: Definition<F>): Command {
-  return { args: [], flags: {}, exits: {}, ...command } as unknown as Command;
+  const { flags, would, watched } = command;
+  const all = { ...flags, ...(watched && watchFlags), ...(would !== undefined && { yes: yesFlag }) };
+  return { args: [], exits: {}, ...command, flags: all } as unknown as Command;
 }
 
 const commonExits: Readonly<Record<0 | 1 | 2, string>> = {

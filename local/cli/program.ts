@@ -55,10 +55,7 @@ function emptyProgram(io: Io): Commander {
       '--config <path>',
       'the config to load instead of LONGSHORE_CONFIG, or longshore.config.ts (.mts, .cts, .js, .mjs, .cjs) in this folder',
     )
-    .option(
-      '--backend <name>',
-      'which backend, where the config exports several by name; by default the first',
-    )
+    .option('--backend <name>', 'which backend, where the config exports several by name; by default all')
     .option('--json', 'print exactly one JSON object on stdout; an error is one on stderr')
     .option('--no-color', 'no colours (they are also off without a terminal and with NO_COLOR)')
     .helpOption('-h, --help', 'explain this command')

@@ -1,6 +1,6 @@
 /** One command line from argv to exit code. Knows nothing of the process, so that a test can run many. */
 
-import { across } from './commands/across.ts';
+import { perform } from './commands/across.ts';
 import { commands } from './commands/index.ts';
 import type { Input } from './definition.ts';
 import { explain } from './errors.ts';
@@ -36,6 +36,7 @@ async function execute(argv: readonly string[], parsed: Parsed, io: Io, ui: Ui):
     argv,
     args,
     flags,
+    yes: (flags as { readonly yes?: unknown }).yes === true,
     json,
     io,
     ui,
@@ -44,7 +45,7 @@ async function execute(argv: readonly string[], parsed: Parsed, io: Io, ui: Ui):
       if (!json) io.stderr.write(`${plain(text)}\n`);
     },
   };
-  const result = await across(command, input).finally(() => session.close());
+  const result = await perform(command, input).finally(() => session.close());
   if (json && result.data !== null) io.stdout.write(`${JSON.stringify(result.data)}\n`);
   else if (result.text !== '') io.stdout.write(`${fitted(result.text, ui.columns)}\n`);
   return result.exit ?? 0;

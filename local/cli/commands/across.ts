@@ -1,138 +1,338 @@
-/** One command on several backends: it lists what each of them has, or works on the one that has what it was given. */
+/**
+ * One command on the backends of a config. Where there are several and `--backend` names none, it lists what each of them has, or does
+ * its work in two phases: it counts on all of them, asks once, and acts on those that have something to do.
+ */
 
 import { backendOf, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
-import type { Client } from '../../../core/kernel/enqueue/client.ts';
-import type { Command, Input, Result } from '../definition.ts';
+import { watchEveryMs } from '../config/flags.ts';
+import type { Command, Input, Plan, Result } from '../definition.ts';
 import { CliError, explain, usage } from '../errors.ts';
-import { joinTables } from '../output/joined-tables.ts';
-import { type Failure, failureOf, failuresText } from './each-backend.ts';
+import { canAsk, confirm } from '../output/ask.ts';
+import { type Column, number, plain, type Ui, type Under } from '../output/ui.ts';
+import type { Session } from '../session.ts';
 import { firstJobs } from './select-jobs.ts';
+import { watchList } from './watch.ts';
 
-/** As where there is one backend, unless the config exports several and none is named. */
-export async function across(command: Command, input: Input): Promise<Result> {
-  const { backends: kind, run } = command;
-  if (kind === undefined) return run(input);
-  const names = await input.session.several();
-  if (names.length === 0) return run(input);
-  const on = (name: string): Promise<Result> => run({ ...input, session: input.session.of(name) });
-  switch (kind) {
-    case 'each':
-      return isWatching(input) ? onFirst(command, input, names[0]!) : onEach(command, input, names);
-    case 'of-ids':
-      return input.args.length === 0 ? onFirst(command, input, names[0]!) : on(await homeOfIds(input, names));
-    case 'of-queues':
-      return input.args.length === 0
-        ? onFirst(command, input, names[0]!)
-        : on(await homeOfQueues(input, names));
-    case 'of-job': {
-      const { app } = await input.session.config();
-      const job = app.jobs.get(input.args[0] ?? '');
-      const home = job && backendOf(app, job);
-      return home !== undefined && names.includes(home) ? on(home) : run(input);
-    }
-    case 'first':
-      return onFirst(command, input, names[0]!);
+/** The command with what one backend has to do of it. */
+export interface Part {
+  readonly name: string;
+  readonly input: Input;
+}
+
+/** A backend that could not be asked. */
+interface Failure {
+  readonly backend: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export async function perform(command: Command, input: Input): Promise<Result> {
+  const { would, asks = () => true } = command;
+  if (would !== undefined && asks(input)) canAsk(input, would);
+  const everyMs = command.watched ? watchEveryMs(input.flags as Parameters<typeof watchEveryMs>[0]) : null;
+  if (everyMs === null) return across(command, input);
+  return watchList(input, everyMs, (ui) => across(command, { ...input, ui }));
+}
+
+async function across(command: Command, input: Input): Promise<Result> {
+  const kind = input.flags.watch && !command.watched ? undefined : command.backends;
+  const names = kind ? await input.session.several() : [];
+  if (names.length === 0) return onOne(command, input);
+  const parts = await partsOf(command, input, names);
+  const [first] = parts;
+  if (kind !== 'each' && parts.length === 1) return onOne(command, first!.input);
+  return onEach(command, input, parts, names);
+}
+
+async function onOne({ run }: Command, input: Input): Promise<Result> {
+  const ready = await run(input);
+  if (!isPlan(ready)) return ready;
+  if (ready.question && !input.yes) await confirm(input, ready.question, ready.many);
+  return ready.act();
+}
+
+const isPlan = (ready: Result | Plan): ready is Plan => 'act' in ready;
+
+const on = (input: Input, name: string, args = input.args): Part => ({
+  name,
+  input: { ...input, args, session: input.session.of(name) },
+});
+
+/** Which backend does what. Throws where nobody can know. */
+export async function partsOf(
+  { backends: kind, args, needs }: Pick<Command, 'backends' | 'args' | 'needs'>,
+  input: Input,
+  names: readonly string[],
+): Promise<readonly Part[]> {
+  const all = names.map((name) => on(input, name));
+  const [given] = input.args;
+  if (given !== undefined && kind === 'ids') return homesOfIds(input, names);
+  if (given !== undefined && /queue/.test(args[0]!.name)) return homesOfQueues(input, names);
+  if (given !== undefined && kind === 'job') {
+    const { app } = await input.session.config();
+    const job = app.jobs.get(given);
+    const home = job && backendOf(app, job);
+    return [home !== undefined && names.includes(home) ? on(input, home) : { name: names[0]!, input }];
   }
+  const able = await Promise.all(all.map(({ input: { session } }) => !needs || keeps(session, needs)));
+  return able.includes(true) ? all.filter((_, i) => able[i]) : all;
 }
 
-const isWatching = ({ flags }: Input): boolean => Boolean((flags as { readonly watch?: unknown }).watch);
+/** One that does not open says so itself. */
+const keeps = async (session: Session, needs: NonNullable<Command['needs']>): Promise<boolean> =>
+  session.keyless().then(
+    ({ stores }) => stores[needs] !== undefined,
+    () => true,
+  );
 
-function onFirst({ run }: Command, input: Input, name: string): Promise<Result> {
-  input.note(`Note: this is backend "${name}" alone. --backend names another.`);
-  return run({ ...input, session: input.session.of(name) });
-}
-
-/** Rows of all in one table of each kind. One that does not answer is named, and the others are shown. */
-async function onEach({ run }: Command, input: Input, names: readonly string[]): Promise<Result> {
-  if ((input.flags as { readonly after?: unknown }).after !== undefined)
-    throw usage(
-      `Expected --backend beside --after, got none: a list goes on where it has ended on one backend. Name one of ${names.join(', ')}.`,
-    );
-  const joined = joinTables(input.ui);
-  const results: { readonly name: string; readonly result: Result }[] = [];
+/** Each id on the backend whose records have it; on the first one where none has. */
+async function homesOfIds(input: Input, names: readonly string[]): Promise<readonly Part[]> {
+  const homes = new Map<string, string[]>();
+  const unknown: string[] = [];
   const failures: Failure[] = [];
-  const missing: unknown[] = [];
-  for (const name of names) {
-    try {
-      const result = await run({ ...input, ui: joined.uiOf(name), session: input.session.of(name) });
-      results.push({ name, result });
-    } catch (error) {
-      // A queue that is asked for is on one of them, and not every backend has everything.
-      if (error instanceof CliError && ['NOT_FOUND', 'UNSUPPORTED'].includes(error.code)) missing.push(error);
-      else if (explain(error).exit === 1) failures.push(failureOf(name, error));
-      else throw error;
-    }
-  }
-  if (results.length === 0 && failures.length === 0) throw missing[0];
-  const footers = results.flatMap(({ name, result: { text } }) => {
-    const rest = joined.withoutTable(text).replaceAll('--after ', `--backend ${name} --after `);
-    return rest === '' ? [] : [`${name}: ${rest}`];
-  });
-  const parts = [joined.tables(), footers.join('\n'), failuresText(failures, input.ui)];
-  const exits = results.map(({ result: { exit = 0 } }) => exit);
-  return {
-    data: { backends: names, ...mergedData(results), ...(failures.length > 0 && { failures }) },
-    text: parts.filter((part) => part !== '').join('\n\n'),
-    exit: failures.length > 0 ? 1 : exits.includes(0) ? 0 : (exits[0] ?? 0),
-  };
-}
-
-/** Rows say which backend they are of; counts add up; where a list goes on is asked of one backend. */
-function mergedData(results: readonly { readonly name: string; readonly result: Result }[]) {
-  const merged: Record<string, unknown> = {};
-  for (const { name, result } of results)
-    for (const [key, value] of Object.entries(result.data ?? {})) {
-      const before = merged[key];
-      if (key === 'next') merged.hasMore = merged.hasMore === true || value !== null;
-      else if (Array.isArray(value))
-        merged[key] = [...((before as unknown[]) ?? []), ...value.map((row) => ({ backend: name, ...row }))];
-      else if (typeof value === 'number') merged[key] = ((before as number) ?? 0) + value;
-      else if (typeof value === 'boolean') merged[key] = before !== false && value;
-      else merged[key] = value;
-    }
-  return merged;
-}
-
-/** The backend whose records have these jobs; the first one where none has. Throws `USAGE` when several have some. */
-async function homeOfIds({ session, args, note }: Input, names: readonly string[]): Promise<string> {
-  const homes = new Set<string>();
-  const failures: Failure[] = [];
-  for (const given of args) {
+  for (const given of input.args) {
+    let home: string | undefined;
     for (const name of names) {
       try {
-        if (!(await hasJob(await session.of(name).keyless(), given))) continue;
-        homes.add(name);
+        if (!(await hasJob(input.session.of(name), given))) continue;
+        home = name;
         break;
       } catch (error) {
         failures.push(failureOf(name, error));
       }
     }
+    if (home === undefined) unknown.push(given);
+    else homes.set(home, [...(homes.get(home) ?? []), given]);
   }
-  if (homes.size > 1)
-    throw usage(
-      `Expected jobs of one backend, got those of ${[...homes].join(' and ')}. Give those of each with --backend.`,
-    );
-  const [home] = homes;
-  if (home !== undefined) return home;
   const [away] = failures;
-  if (away)
+  if (unknown.length > 0 && away)
     throw new CliError('INTERNAL', 1, `${away.backend} does not answer, so it may be there: ${away.message}`);
-  note(`Note: none of ${names.join(', ')} has a record of it.`);
-  return names[0]!;
+  const [first = ''] = names;
+  if (unknown.length > 0) {
+    const what = unknown.length === input.args.length ? 'it' : unknown.join(', ');
+    input.note(`Note: none of ${names.join(', ')} has a record of ${what}.`);
+    homes.set(first, [...(homes.get(first) ?? []), ...unknown]);
+  }
+  return names.flatMap((name) => (homes.has(name) ? [on(input, name, homes.get(name))] : []));
 }
 
-async function hasJob({ stores: { records } }: Client, given: string): Promise<boolean> {
+async function hasJob(session: Session, given: string): Promise<boolean> {
+  const { records } = (await session.keyless()).stores;
   if (records.recordsDisabled) return false;
   if ((await records.get(given)) !== null) return true;
-  if (given.length < 8) return false;
-  return (await firstJobs(records, { idPrefix: given }, 1)).found.length > 0;
+  return given.length >= 8 && (await firstJobs(records, { idPrefix: given }, 1)).found.length > 0;
 }
 
-async function homeOfQueues({ session, args }: Input, names: readonly string[]): Promise<string> {
-  const { app, failover } = await session.config();
-  const homes = names.filter((name) => args.some((queue) => queuesOn(app, name, failover).includes(queue)));
-  if (homes.length < 2) return homes[0] ?? names[0]!;
-  throw usage(
-    `Expected queues of one backend, got those of ${homes.join(' and ')}. Name one of them with --backend.`,
+/** Each queue on every backend of which the app says that it is there; one that the app does not name, where it is found. */
+async function homesOfQueues(input: Input, names: readonly string[]): Promise<readonly Part[]> {
+  const { app, failover } = await input.session.config();
+  const has = (name: string, queue: string) => queuesOn(app, name, failover).includes(queue);
+  const homes = new Map<string, string[]>();
+  for (const queue of input.args) {
+    const declared = names.filter((name) => has(name, queue));
+    const found = declared.length > 0 ? declared : await findQueue(input, names, queue);
+    for (const name of found) homes.set(name, [...(homes.get(name) ?? []), queue]);
+  }
+  return names.flatMap((name) => (homes.has(name) ? [on(input, name, homes.get(name))] : []));
+}
+
+/** Throws `NOT_FOUND`, or why one of them cannot tell. */
+async function findQueue({ session }: Input, names: readonly string[], queue: string): Promise<string[]> {
+  const asked = await Promise.allSettled(names.map((name) => session.of(name).queues([queue])));
+  const found = names.filter((_, i) => asked[i]!.status === 'fulfilled');
+  if (found.length > 0) return found;
+  const errors = asked.map((one) => (one as PromiseRejectedResult).reason);
+  throw errors.find((error) => !isMissing(error)) ?? errors[0];
+}
+
+/** Not every backend has everything, and what is asked for may be on another one. */
+const isMissing = (error: unknown): boolean =>
+  error instanceof CliError && ['NOT_FOUND', 'UNSUPPORTED'].includes(error.code);
+
+function failureOf(backend: string, error: unknown): Failure {
+  const { code, message } = explain(error);
+  return { backend, code, message };
+}
+
+/** What each of them does, in their order. One that does not answer is named, and the others go on. */
+export async function askEach<T extends { readonly name: string }, Answer>(
+  parts: readonly T[],
+  ask: (part: T, index: number) => Promise<Answer>,
+) {
+  const answers: { readonly part: T; readonly answer: Answer }[] = [];
+  const failures: Failure[] = [];
+  const missing: unknown[] = [];
+  for (const [i, part] of parts.entries()) {
+    try {
+      answers.push({ part, answer: await ask(part, i) });
+    } catch (error) {
+      if (isMissing(error)) missing.push(error);
+      else if (explain(error).exit === 1) failures.push(failureOf(part.name, error));
+      else throw error;
+    }
+  }
+  if (answers.length === 0 && failures.length === 0) throw missing[0];
+  return { answers, failures };
+}
+
+const silent = ['BACKEND', 'INTERNAL'];
+
+export const failuresText = (failures: readonly Failure[], ui: Pick<Ui, 'paint'>): string =>
+  failures
+    .map(
+      ({ backend, code, message }) =>
+        `${ui.paint('red', `${backend} ${silent.includes(code) ? 'does not answer' : 'failed'}`)}: ${code}: ${plain(message)}`,
+    )
+    .join('\n');
+
+async function onEach(
+  command: Command,
+  input: Input,
+  parts: readonly Part[],
+  names: readonly string[],
+): Promise<Result> {
+  const { flags } = input;
+  const single =
+    flags.after !== undefined ? '--after' : command.would && flags.max !== undefined ? '--max' : '';
+  if (single !== '')
+    throw usage(
+      `Expected --backend beside ${single}, got none: ${single === '--max' ? 'only one backend knows which are the newest' : 'a list goes on where it has ended on one backend'}. Name one of ${names.join(', ')}.`,
+    );
+  const joined = joinTables(input.ui);
+  const ready = await askEach(parts, ({ name, input: own }) =>
+    command.run({ ...own, ui: joined.uiOf(name) }),
   );
+  const plans = ready.answers.flatMap(({ part, answer }) =>
+    isPlan(answer) ? [{ name: part.name, answer }] : [],
+  );
+  await ask(input, plans);
+  let isOver = false;
+  const done = await askEach(
+    ready.answers.map(({ part, answer }) => ({ name: part.name, answer })),
+    async ({ answer }): Promise<Result> => {
+      if (!isPlan(answer)) return answer;
+      if (isOver) return { data: {}, text: 'not begun' };
+      const result = await answer.act();
+      isOver ||= result.endsAll === true;
+      return result;
+    },
+  );
+  const results = done.answers.map(({ part, answer }) => ({ name: part.name, result: answer }));
+  const failures = [...ready.failures, ...done.failures];
+  const footers = results.flatMap(({ name, result: { text } }) => {
+    const rest = joined.withoutTable(text).replaceAll('--after ', `--backend ${name} --after `);
+    return rest === '' ? [] : [`${name}: ${rest}`];
+  });
+  const texts = [joined.tables(), footers.join('\n'), failuresText(failures, input.ui)];
+  const exits = results.map(({ result: { exit = 0 } }) => exit);
+  const some = command.backends === 'ids' ? 1 : 0;
+  return {
+    data: { backends: names, ...merged(results), ...(failures.length > 0 && { failures }) },
+    text: texts.filter((text) => text !== '').join('\n\n'),
+    exit:
+      failures.length > 0 || exits.includes(1)
+        ? 1
+        : exits.every((one) => one === exits[0])
+          ? exits[0]!
+          : some,
+  };
+}
+
+/** Once for all of them. */
+async function ask(
+  input: Input,
+  plans: readonly { readonly name: string; readonly answer: Plan }[],
+): Promise<void> {
+  const asking = plans.filter(({ answer }) => answer.question !== null && answer.many > 0);
+  if (asking.length === 0 || input.yes) return;
+  const many = asking.reduce((sum, { answer }) => sum + answer.many, 0);
+  const lines = asking.map(({ name, answer }) => `${name}: ${answer.question}`);
+  const all = asking.length > 1 ? [`All of it, ${number(many)} together?`] : [];
+  await confirm(input, [...lines, ...all].join('\n'), many);
+}
+
+/** Rows say which backend they are of; counts add up; where a list goes on is asked of one backend. */
+function merged(results: readonly { readonly name: string; readonly result: Result }[]) {
+  const all: Record<string, unknown> = {};
+  for (const { name, result } of results)
+    for (const [key, value] of Object.entries(result.data ?? {})) {
+      if (key === 'next') all.hasMore = all.hasMore === true || value !== null;
+      else if (key !== 'backend') all[key] = joinedValue(all[key], value, name);
+    }
+  return all;
+}
+
+function joinedValue(before: unknown, value: unknown, backend: string): unknown {
+  if (Array.isArray(value))
+    return [
+      ...((before as unknown[]) ?? []),
+      ...value.map((row) => (isObject(row) ? { backend, ...row } : row)),
+    ];
+  if (isObject(value)) {
+    const own = isObject(before) ? before : {};
+    const members = Object.entries(value).map(([key, one]) => [key, joinedValue(own[key], one, backend)]);
+    return { ...own, ...Object.fromEntries(members) };
+  }
+  if (typeof value === 'number') return ((before as number | undefined) ?? 0) + value;
+  if (typeof value === 'boolean') return before !== false && value;
+  return value ?? before ?? null;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+interface Table {
+  readonly backend: string;
+  readonly columns: readonly Column<unknown>[];
+  readonly under: Under<unknown> | undefined;
+}
+
+interface Row {
+  readonly of: Table;
+  readonly row: unknown;
+}
+
+/** Stands where a table would; no text of a command has it. */
+const place = '\u0000';
+
+/** Tables of several backends as one of each kind, with a column that says which row is of which. */
+function joinTables(ui: Ui) {
+  /** By their titles. */
+  const kinds = new Map<string, Row[]>();
+  return {
+    /** Its tables are kept for the joined one. */
+    uiOf: (backend: string): Ui => ({
+      ...ui,
+      table(own, columns, under) {
+        const of = { backend, columns, under } as unknown as Table;
+        const kind = columns.map(({ title }) => title).join('\n');
+        const rows = kinds.get(kind) ?? [];
+        kinds.set(kind, rows);
+        for (const row of own) rows.push({ of, row });
+        return place;
+      },
+    }),
+    withoutTable: (text: string): string => text.replaceAll(place, '').trim(),
+    /** Empty where no command had one. */
+    tables: (): string => [...kinds.values()].map(joined).filter(Boolean).join('\n\n'),
+  };
+
+  function joined(rows: readonly Row[]): string {
+    const first = rows[0]?.of;
+    if (!first) return '';
+    const columns = first.columns.map((column, i): Column<Row> => {
+      const own = ({ of }: Row) => of.columns[i]!;
+      return {
+        ...column,
+        value: (row) => own(row).value(row.row),
+        style: (row) => own(row).style?.(row.row) ?? null,
+      };
+    });
+    const under: Under<Row> | undefined = first.under && {
+      ...first.under,
+      text: ({ of, row }) => of.under?.text(row) ?? null,
+      style: ({ of, row }) => of.under?.style?.(row) ?? null,
+    };
+    return ui.table(rows, [{ title: 'backend', value: ({ of }) => of.backend }, ...columns], under);
+  }
 }

@@ -7,7 +7,6 @@ import { integer, oneOf, words } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
-import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { type Column, number, plain, when } from '../output/ui.ts';
 
 const idArgument = { name: '<id>', text: 'id of a batch, whole', parse: words };
@@ -153,23 +152,24 @@ const cancel = defineCommand({
   summary: 'cancel the children of a batch that have not ended',
   about:
     'Children that run are aborted. What the importer still wants to send is refused. Then onFailure and onComplete of the batch run.',
+  would: 'cancel a batch',
   args: [idArgument],
-  flags: { yes: yesFlag },
   examples: ['longshore batches cancel orders-2026-11 --yes'],
   exits,
-  async run(input) {
-    const { args, flags, session } = input;
-    canAsk(input, flags.yes, 'cancel a batch');
-    const id = args[0] ?? '';
+  async run({ args: [id = ''], session }) {
     const { batches } = await session.operator();
     const batch = await batches.get(id);
     if (!batch) throw noBatch(id);
     const open = batch.sent - batch.succeeded - batch.failed;
-    const question = `${number(open)} children of batch ${id} have not ended. Cancel them?`;
-    await confirm(input, flags.yes, question, open);
-    const cancelled = await batches.cancel(id);
-    const text = cancelled ? `Batch ${id} is cancelled.` : `All children of batch ${id} have ended.`;
-    return { data: { id, cancelled }, text };
+    return {
+      many: open,
+      question: `${number(open)} children of batch ${id} have not ended. Cancel them?`,
+      async act() {
+        const cancelled = await batches.cancel(id);
+        const text = cancelled ? `Batch ${id} is cancelled.` : `All children of batch ${id} have ended.`;
+        return { data: { id, cancelled }, text };
+      },
+    };
   },
 });
 
@@ -178,21 +178,22 @@ const retry = defineCommand({
   summary: 'run the children of a batch again that are dead letters',
   about:
     'Cancelled, expired and discarded ones stay failed. When all have ended again, what the batch calls runs again.',
+  would: 'retry children',
   args: [idArgument],
-  flags: { yes: yesFlag },
   examples: ['longshore batches retry orders-2026-11 --yes'],
   exits,
-  async run(input) {
-    const { args, flags, session } = input;
-    canAsk(input, flags.yes, 'retry children');
-    const id = args[0] ?? '';
+  async run({ args: [id = ''], session }) {
     const { batches } = await session.operator();
     const batch = await batches.get(id);
     if (!batch) throw noBatch(id);
-    const question = `${number(batch.failed)} children of batch ${id} have failed. Retry them?`;
-    await confirm(input, flags.yes, question, batch.failed);
-    const retried = await batches.retryFailed(id);
-    return { data: { id, retried }, text: `${number(retried)} of them run again.` };
+    return {
+      many: batch.failed,
+      question: `${number(batch.failed)} children of batch ${id} have failed. Retry them?`,
+      async act() {
+        const retried = await batches.retryFailed(id);
+        return { data: { id, retried }, text: `${number(retried)} of them run again.` };
+      },
+    };
   },
 });
 

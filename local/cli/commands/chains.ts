@@ -2,7 +2,6 @@ import type { Chain, ChainLinkView } from '../../../core/kernel/app/chain.ts';
 import { words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
-import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { type Column, plain } from '../output/ui.ts';
 
 const idArgument = { name: '<id>', text: 'id of a chain, whole', parse: words };
@@ -68,24 +67,26 @@ const cancel = defineCommand({
   path: 'chains cancel',
   summary: 'cancel the link of a chain that waits or runs, so that no further one begins',
   about: 'A job that runs is aborted.',
+  would: 'cancel a chain',
   args: [idArgument],
-  flags: { yes: yesFlag },
   examples: ['longshore chains cancel video-1042 --yes'],
   exits: {
     1: 'failed, or not confirmed',
     2: 'the command line is wrong or --yes is missing, and nothing was done',
     3: 'the chain is not known',
   },
-  async run(input) {
-    const { args, flags, session } = input;
-    canAsk(input, flags.yes, 'cancel a chain');
-    const id = args[0] ?? '';
+  async run({ args: [id = ''], session }) {
     const { chains } = await session.operator();
     const chain = await chains.get(id);
     if (!chain) throw noChain(id);
-    await confirm(input, flags.yes, `${headOf(chain)}. Cancel it?`);
-    const result = await chains.cancel(id);
-    return { data: { id, result }, text: `Chain ${id} ${texts[result]}.` };
+    return {
+      many: 1,
+      question: `${headOf(chain)}. Cancel it?`,
+      async act() {
+        const result = await chains.cancel(id);
+        return { data: { id, result }, text: `Chain ${id} ${texts[result]}.` };
+      },
+    };
   },
 });
 

@@ -1,35 +1,80 @@
 import { totalOf as countOf } from '../../../core/operations/bulk.ts';
-import type { BulkOptions, BulkResult, DeadLetterSelection } from '../../../core/operations/types.ts';
-import { integer } from '../config/values.ts';
+import type {
+  BulkOptions,
+  BulkResult,
+  DeadLetterSelection,
+  Operator,
+} from '../../../core/operations/types.ts';
+import { id, integer, name } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
-import { defineCommand, type Input, type Result } from '../definition.ts';
-import { canAsk, confirm, yesFlag } from '../output/ask.ts';
+import { type Command, defineCommand, type Input, type Plan, type Result } from '../definition.ts';
+import { usage } from '../errors.ts';
 import { withProgress } from '../output/progress.ts';
 import { count, number } from '../output/ui.ts';
-import { expiresInFlag } from './dead-edit.ts';
 import {
-  checkSelection,
   deadAdmin,
+  deadIds,
+  expiresInFlag,
   type FilterValues,
-  isByFilter,
+  filterFlags,
+  filterOf,
+  isNarrow,
   noneText,
-  selectedArgs,
-  selectionFlags,
-  selectionOf,
-} from './dead-filter.ts';
+} from './dead.ts';
 import { exitFor } from './jobs.ts';
 import { untilStopped } from './until-stopped.ts';
 
-export const retryDead = defineCommand({
+const selectionFlags = {
+  all: { flags: '--all', text: 'all dead letters' },
+  queue: { flags: '--queue <name>', text: 'only of this queue', parse: name },
+  ...filterFlags,
+  dryRun: { flags: '--dry-run', text: 'say how many would be, and change nothing' },
+  max: { flags: '--max <n>', text: 'no more than so many, the newest', parse: integer(1) },
+} as const;
+
+const selectedArgs = [
+  { name: '[id...]', text: 'ids of dead letters, or how they begin', parse: id },
+] as const;
+
+interface Settling extends Pick<Input, 'args' | 'io' | 'json' | 'session' | 'yes'> {
+  readonly flags: FilterValues & {
+    readonly all: boolean | undefined;
+    readonly dryRun: boolean | undefined;
+    readonly max: number | undefined;
+  };
+}
+
+function checkSelection({ args, flags }: Pick<Settling, 'args' | 'flags'>): void {
+  if (flags.all && args.length > 0)
+    throw usage('Expected either ids or --all, got both. Leave one of them out.');
+  if (args.length === 0 && !isByFilter(flags))
+    throw usage(
+      'Expected the ids of dead letters, a filter such as --group, or --all. `longshore dead list` and `dead groups` show them.',
+    );
+  if (args.length > 0 && isByFilter(flags))
+    throw usage(
+      'Expected either ids or a filter (--queue, --job, --reason, --tenant, --error, --group, --older-than, --newer-than), got both. Leave one of them out.',
+    );
+}
+
+/** Rather than ids. A filter alone means all that it lets through. */
+const isByFilter = (flags: Settling['flags']): boolean =>
+  flags.all === true || flags.queue !== undefined || isNarrow(flags);
+
+async function selectionOf({ args, flags, io, session }: Settling): Promise<DeadLetterSelection> {
+  if (isByFilter(flags)) return { filter: filterOf(flags, io.clock.now()) };
+  return { ids: await deadIds(session, args) };
+}
+
+const retry = defineCommand({
   path: 'dead retry',
-  backends: 'of-ids',
+  backends: 'ids',
   summary: 'run dead letters again',
   about:
     'They become ready at once and count their attempts from 1. Correct the cause first. On a terminal it says how many there are and asks, unless ids were given. With --rate they go out over time; with --stop-above in small groups at first, and each group is waited for. Those that have expired need --expires-in. Ctrl-C stops between two groups.',
   args: selectedArgs,
   flags: {
     ...selectionFlags,
-    yes: yesFlag,
     rate: {
       flags: '--rate <n>',
       text: 'about so many per second, evenly; by default all at once',
@@ -51,30 +96,33 @@ export const retryDead = defineCommand({
     1: 'failed, not confirmed, ended by Ctrl-C or --stop-above, or some letters were not there or could not be retried',
     3: 'there was no such dead letter',
   },
-  async run(input) {
+  would: 'retry dead letters',
+  asks(input) {
     checkSelection(input);
+    return false;
+  },
+  run(input) {
     const { rate, stopAbove, expiresIn } = input.flags;
-    const { deadLetters } = await ready(input);
     const more = given({ perSecond: rate, stopAbovePercent: stopAbove, expiresInMs: expiresIn });
-    const act = (selection: DeadLetterSelection, options: BulkOptions) =>
-      deadLetters.retry(selection, { ...options, ...more });
-    const { io, json, flags } = input;
-    const asks =
-      isByFilter(flags) && !flags.yes && !flags.dryRun && io.isTTY.stdin && io.isTTY.stderr && !json;
-    const selection = await selectionOf(input);
-    const total = asks ? await totalOf(input, selection) : undefined;
-    if (total) await confirm(input, false, `Retry ${count(total, 'dead letter')}?`, total);
-    return settle(input, 'retried', selection, act, total);
+    const { io, json } = input;
+    const canBeAsked = io.isTTY.stdin && io.isTTY.stderr && !json;
+    return planned(
+      input,
+      'retried',
+      canBeAsked && isByFilter(input.flags),
+      'Retry',
+      (deadLetters, selection, options) => deadLetters.retry(selection, { ...options, ...more }),
+    );
   },
 });
 
-export const discardDead = defineCommand({
+const discard = defineCommand({
   path: 'dead discard',
-  backends: 'of-ids',
+  backends: 'ids',
   summary: 'remove dead letters for good',
   about: 'The jobs and their records are gone afterwards.',
   args: selectedArgs,
-  flags: { ...selectionFlags, yes: yesFlag },
+  flags: selectionFlags,
   examples: [
     'longshore dead discard 0199a1b2-c3d4-7e5f --yes',
     'longshore dead discard --queue mail --yes',
@@ -85,30 +133,42 @@ export const discardDead = defineCommand({
     2: 'the command line is wrong or --yes is missing, and nothing was done',
     3: 'there was no such dead letter',
   },
-  async run(input) {
+  would: 'remove dead letters',
+  asks(input) {
     checkSelection(input);
-    const { yes, dryRun } = input.flags;
-    const isSure = yes || dryRun;
-    canAsk(input, isSure, 'remove dead letters');
-    const { deadLetters } = await ready(input);
-    const selection = await selectionOf(input);
-    const total = isSure ? undefined : await totalOf(input, selection);
-    if (total) await confirm(input, isSure, `Remove ${count(total, 'dead letter')} for good?`, total);
-    return settle(input, 'discarded', selection, (...call) => deadLetters.discard(...call), total);
+    return !input.flags.dryRun;
   },
+  run: (input) =>
+    planned(input, 'discarded', true, 'Remove', (deadLetters, selection, options) =>
+      deadLetters.discard(selection, options),
+    ),
 });
 
-interface Settling extends Pick<Input, 'io' | 'json' | 'session'> {
-  readonly flags: FilterValues & {
-    readonly all: boolean | undefined;
-    readonly dryRun: boolean | undefined;
-    readonly max: number | undefined;
-  };
-}
+type Act = (
+  deadLetters: Operator['deadLetters'],
+  selection: DeadLetterSelection,
+  options: BulkOptions,
+) => Promise<BulkResult>;
 
-async function ready({ session, flags }: Settling) {
+/** @param asks unless `--yes` or `--dry-run` is given */
+async function planned(
+  input: Settling,
+  verb: 'retried' | 'discarded',
+  asks: boolean,
+  imperative: string,
+  act: Act,
+): Promise<Plan> {
+  const { flags, session } = input;
   await deadAdmin(session, flags.queue);
-  return session.operator();
+  const { deadLetters } = await session.operator();
+  const selection = await selectionOf(input);
+  const total = asks && !input.yes && !flags.dryRun ? await totalOf(input, selection) : undefined;
+  const forGood = verb === 'discarded' ? ' for good' : '';
+  return {
+    many: total ?? 0,
+    question: total ? `${imperative} ${count(total, 'dead letter')}${forGood}?` : null,
+    act: () => settle(input, verb, selection, (...call) => act(deadLetters, ...call), total),
+  };
 }
 
 /** How many are meant, for a question or a bar. */
@@ -158,6 +218,7 @@ async function settle(
     },
     text: isNone ? await noneText(flags, session) : textOf(result, verb, dryRun, found),
     exit,
+    endsAll: ended === 'stopped' || ended === 'failing',
   };
 }
 
@@ -191,3 +252,5 @@ function exitOf({ ended, refused }: BulkResult, found: number, selection: DeadLe
   if (refused.length > 0 || ended === 'partly') return 1;
   return found === 0 ? 3 : 0;
 }
+
+export const settleCommands: readonly Command[] = [retry, discard];

@@ -1,14 +1,291 @@
-import type { Command } from '../definition.ts';
-import { editDead } from './dead-edit.ts';
-import { groupDead, listDead } from './dead-list.ts';
-import { discardDead, retryDead } from './dead-settle.ts';
-import { showDead } from './dead-show.ts';
+import { errorText } from '../../../core/base/failure.ts';
+import type { QueueAdmin } from '../../../core/contract/admin.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
+import { getDeadLetter } from '../../../core/kit/records/dead-letter-pages.ts';
+import { reasons } from '../../../core/kit/records/partitions.ts';
+import { isNarrow as narrows } from '../../../core/operations/select.ts';
+import type {
+  DeadLetterDetail,
+  DeadLetterFilter,
+  DeadLetterGroup,
+  DeadLetterItem,
+} from '../../../core/operations/types.ts';
+import { queueFlag } from '../config/flags.ts';
+import { duration, integer, name, oneOf, words } from '../config/values.ts';
+import { given } from '../config/without-undefined.ts';
+import { type Command, defineCommand, type Input, type Values } from '../definition.ts';
+import { notFound, usage } from '../errors.ts';
+import { stackLines } from '../output/stack.ts';
+import { type Column, count, number, span, type Under, when } from '../output/ui.ts';
+import type { Session } from '../session.ts';
+import { attemptsTable, payloadText, withoutStack } from './attempts.ts';
+import { idArgs, shortIds, wholeIds } from './job-ids.ts';
+import { firstOf, pageFlags } from './pages.ts';
+import { payloadFlag, payloadOf } from './payload-argument.ts';
+import { unknownJob } from './select-jobs.ts';
 
-export const deadCommands: readonly Command[] = [
-  listDead,
-  groupDead,
-  showDead,
-  editDead,
-  retryDead,
-  discardDead,
+export const filterFlags = {
+  job: { flags: '--job <name>', text: 'only of this job', parse: name },
+  reason: {
+    flags: '--reason <reason>',
+    text: `only those with this reason: ${reasons.join(', ')}`,
+    parse: oneOf(reasons),
+  },
+  tenant: { flags: '--tenant <id>', text: 'only of this tenant', parse: words },
+  error: { flags: '--error <text>', text: 'only with this text in the error; case counts', parse: words },
+  group: { flags: '--group <group>', text: 'only of this group of `longshore dead groups`', parse: name },
+  olderThan: {
+    flags: '--older-than <duration>',
+    text: 'only those that died at least this long ago',
+    parse: duration(),
+  },
+  newerThan: {
+    flags: '--newer-than <duration>',
+    text: 'only those that died within this time',
+    parse: duration(),
+  },
+} as const;
+
+export type FilterValues = Partial<Values<typeof filterFlags>> & { readonly queue?: string | undefined };
+
+export function filterOf(flags: FilterValues, now: number): DeadLetterFilter {
+  const { queue, job, reason, tenant, error, group, olderThan, newerThan } = flags;
+  return given({
+    ...{ queue, job, reason, tenantId: tenant, error, fingerprint: group },
+    diedFrom: newerThan === undefined ? undefined : now - newerThan,
+    diedBefore: olderThan === undefined ? undefined : now - olderThan + 1,
+  });
+}
+
+export const isNarrow = (flags: FilterValues): boolean => narrows(filterOf(flags, 0));
+
+export async function deadAdmin(session: Session, queue?: string): Promise<QueueAdmin> {
+  const admin = await session.admin('list or settle dead letters');
+  if (queue !== undefined) await session.queues([queue]);
+  return admin;
+}
+
+/** Where the queue keeps no records, its dead letters say which ids begin so. */
+export function deadIds(session: Session, given: readonly string[]): Promise<readonly string[]> {
+  const letters = onDemand(async () => {
+    const { deadLetters } = await session.operator();
+    return (await deadLetters.page({}, { max: 10_000 })).letters;
+  });
+  return wholeIds(session, given, async (beginning) =>
+    (await letters()).filter(({ id }) => id.startsWith(beginning)),
+  );
+}
+
+export async function noneText(flags: FilterValues, session: Session): Promise<string> {
+  if (!isNarrow(flags)) return 'No dead letters.';
+  return `No such dead letters.${unknownJob((await session.config()).app, flags.job)}`;
+}
+
+const list = defineCommand({
+  path: 'dead list',
+  backends: 'each',
+  summary: 'list dead letters, newest first',
+  about: 'A dead letter is a job that will not run again by itself; its reason says why.',
+  flags: {
+    queue: queueFlag,
+    ...filterFlags,
+    ...pageFlags,
+  },
+  examples: [
+    'longshore dead list',
+    'longshore dead list --queue mail --max 200 --json',
+    'longshore dead list --job invoice.mail --reason exhausted --newer-than 1d',
+  ],
+  exits: { 3: 'the queue that was asked for is not there' },
+  async run({ flags, session, ui, io }) {
+    const { queue, max, after } = flags;
+    const admin = await deadAdmin(session, queue);
+    const now = io.clock.now();
+    const { deadLetters } = await session.operator();
+    const filter = filterOf(flags, now);
+    const pageOf = async (page: Parameters<typeof deadLetters.page>[1]) => {
+      const { letters: found, next } = await deadLetters.page(filter, page);
+      return { found, next };
+    };
+    const { found, next } = await firstOf(pageOf, max, after);
+    if (found.length === 0) return { data: { deadLetters: [], next }, text: await noneText(flags, session) };
+    const all = isNarrow(flags) || next === null ? null : await admin.stats(queue);
+    const total = all?.reduce((sum, { dead }) => sum + dead, 0) ?? null;
+    const shown = `${number(found.length)}${total === null ? '' : ` of ${number(total)}`}`;
+    const footer = `${shown} dead letter${found.length === 1 ? '' : 's'}, newest first.`;
+    const older = next === null ? '' : ` Older ones: the same with --after ${next}`;
+    const columns = columnsAt(now, shortIds(found.map(({ id }) => id)));
+    return {
+      data: { deadLetters: found, next },
+      text: `${ui.table(found, columns, errorUnder)}\n\n${footer}${older}`,
+    };
+  },
+});
+
+const columnsAt = (now: number, short: (id: string) => string): readonly Column<DeadLetterItem>[] => [
+  { title: 'id', value: (row) => short(row.id), whole: true },
+  { title: 'job', value: (row) => row.job },
+  { title: 'queue', value: (row) => row.queue },
+  { title: 'reason', value: (row) => row.reason, style: () => 'red' },
+  { title: 'runs', align: 'right', value: (row) => number(row.attempt) },
+  { title: 'died', align: 'right', value: (row) => `${span(now - row.diedAt)} ago` },
 ];
+
+const errorUnder: Under<{ readonly error: string }> = { text: ({ error }) => error, style: () => 'dim' };
+
+const groups = defineCommand({
+  path: 'dead groups',
+  backends: 'each',
+  summary: 'group dead letters by what they died of',
+  about:
+    'Letters of one job with one reason are a group when their errors differ in numbers, ids, paths and quoted values only. The newest letters are looked at.',
+  flags: {
+    queue: queueFlag,
+    ...filterFlags,
+    look: {
+      flags: '--look <n>',
+      text: 'how many letters to look at, newest first',
+      parse: integer(1, 1_000_000),
+      fallback: 5_000,
+    },
+  },
+  examples: ['longshore dead groups', 'longshore dead groups --job invoice.mail --newer-than 1d'],
+  exits: { 3: 'the queue that was asked for is not there' },
+  async run({ flags, session, ui, io }) {
+    await deadAdmin(session, flags.queue);
+    const now = io.clock.now();
+    const { deadLetters } = await session.operator();
+    const result = await deadLetters.groups(filterOf(flags, now), flags.look);
+    const { groups: found, looked, complete } = result;
+    if (found.length === 0) return { data: { ...result }, text: await noneText(flags, session) };
+    const letters = found.reduce((sum, one) => sum + one.count, 0);
+    const more = complete
+      ? '.'
+      : ` among the newest ${number(looked)}. There are older ones: look at more with --look`;
+    const footer = `${count(found.length, 'group')} of ${count(letters, 'dead letter')}${more}`;
+    return {
+      data: { ...result },
+      text: `${ui.table(found, groupColumns(now, complete), errorUnder)}\n\n${footer}`,
+    };
+  },
+});
+
+const groupColumns = (now: number, complete: boolean): readonly Column<DeadLetterGroup>[] => [
+  { title: 'group', value: (row) => row.fingerprint, whole: true },
+  { title: 'letters', align: 'right', value: (row) => `${number(row.count)}${complete ? '' : '+'}` },
+  { title: 'job', value: (row) => row.job },
+  { title: 'reason', value: (row) => row.reason, style: () => 'red' },
+  { title: 'newest', align: 'right', value: (row) => `${span(now - row.newestAt)} ago` },
+  { title: 'oldest', align: 'right', value: (row) => `${span(now - row.oldestAt)} ago` },
+];
+
+const show = defineCommand({
+  path: 'dead show',
+  backends: 'ids',
+  summary: 'show one dead letter with its payload and its attempts',
+  about:
+    'Values under names that look like secrets are masked. With --body it prints the stored text too, payload and signature included: handle it like the data in it.',
+  args: idArgs,
+  flags: { body: { flags: '--body', text: 'print the stored text too' } },
+  examples: ['longshore dead show 0199a1b2-c3d4-7e5f'],
+  exits: { 3: 'no such dead letter' },
+  async run({ args, flags, session, ui, io }) {
+    const admin = await deadAdmin(session);
+    const [wanted = ''] = await deadIds(session, args);
+    const { deadLetters } = await session.operator();
+    const detail = await deadLetters.show(wanted);
+    if (!detail) throw notFound(`There is no dead letter ${wanted} here. See \`longshore dead list\`.`);
+    const { letter, attempts, ...rest } = detail;
+    const body = flags.body ? ((await getDeadLetter(admin.deadLetters, wanted))?.body ?? null) : null;
+    const stack = stackOf(detail);
+    const parts = [
+      ui.facts([...factsOf(detail, io.clock.now()), ['body', body]]),
+      attemptsTable(attempts, null, ui),
+      stack === null ? '' : stackLines(stack, ui, io.cwd),
+    ];
+    const shown = { ...letter, ...rest, attempts: attempts.map(withoutStack), stack };
+    return {
+      data: { deadLetter: { ...shown, ...(body !== null && { body }) } },
+      text: parts.filter((part) => part !== '').join('\n\n'),
+    };
+  },
+});
+
+type Facts = Parameters<Input['ui']['facts']>[0];
+
+function factsOf({ letter, envelope, payload, editable, expired }: DeadLetterDetail, now: number): Facts {
+  const { idempotencyKey: key = null, expiresAt = null, context = null, kid = null } = envelope ?? {};
+  return [
+    ['id', letter.id],
+    ['job', letter.job],
+    ['queue', letter.queue],
+    ['reason', letter.reason],
+    ['error', letter.error],
+    ['group', letter.fingerprint],
+    ['runs', envelope ? `${letter.attempt} of ${envelope.maxRetries + 1}` : String(letter.attempt)],
+    ['died', `${when(letter.diedAt)} (${span(now - letter.diedAt)} ago)`],
+    ['size', `${letter.bytes} bytes`],
+    ['tenant', letter.tenantId],
+    ['request', context?.requestId ?? null],
+    ['trace', context?.traceparent ?? null],
+    ['key', key],
+    ['enqueued', envelope && when(envelope.issuedAt)],
+    ['expires', expiresAt === null ? null : `${when(expiresAt)}${expired ? ', which is over' : ''}`],
+    ['signed by', kid],
+    ['payload', payload && payloadText(payload)],
+    ['editable', editable === true ? 'yes: longshore dead edit' : editable],
+  ];
+}
+
+/** Of its last attempt, where its record tells of the same death. */
+function stackOf({ letter, attempts }: DeadLetterDetail): string | null {
+  const last = attempts.at(-1)?.error;
+  return last && errorText(last) === letter.error ? (last.stack ?? null) : null;
+}
+
+export const expiresInFlag = {
+  flags: '--expires-in <duration>',
+  text: 'a new expiry, so long after now',
+  parse: duration(1),
+} as const;
+
+const edit = defineCommand({
+  path: 'dead edit',
+  backends: 'ids',
+  summary: 'give a dead letter another payload and run it again',
+  about:
+    'The old text has to verify with the keys of this app. The new payload is checked against the schema of the job and signed anew; the job keeps its id and counts its attempts from 1. A member that reads [masked], as `longshore dead show` prints it, keeps its old value.',
+  args: idArgs,
+  flags: {
+    payload: payloadFlag,
+    expiresIn: expiresInFlag,
+    dryRun: { flags: '--dry-run', text: 'check it, and change nothing' },
+  },
+  examples: [
+    `longshore dead edit 0199a1b2-c3d4-7e5f --payload '{"invoiceId":"1042"}'`,
+    'longshore dead edit 0199a1b2-c3d4-7e5f --payload @mended.json --dry-run',
+  ],
+  exits: {
+    1: 'failed, or the letter cannot be signed anew here; the message says why',
+    2: 'the command line or the payload is wrong, and nothing was done',
+    3: 'no such dead letter',
+  },
+  async run(input) {
+    const { args, flags, session } = input;
+    if (flags.payload === undefined)
+      throw usage('Expected --payload with the new payload: JSON, @ and the name of a file, or -.');
+    const payload = await payloadOf(input, flags.payload);
+    await deadAdmin(session);
+    const [wanted = ''] = await deadIds(session, args);
+    const { deadLetters } = await session.operator();
+    const { expiresIn, dryRun = false } = flags;
+    await deadLetters.edit(wanted, { payload, dryRun, ...given({ expiresInMs: expiresIn }) });
+    const done = `${wanted} has its new payload, and is ready to run.`;
+    return {
+      data: { id: wanted, dryRun },
+      text: dryRun ? `${wanted} could be edited so. Nothing was changed.` : done,
+    };
+  },
+});
+
+export const deadCommands: readonly Command[] = [list, groups, show, edit];

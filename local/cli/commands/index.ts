@@ -8,13 +8,14 @@ import { chainsCommands } from './chains.ts';
 import { check } from './check.ts';
 import { dashboard } from './dashboard.ts';
 import { deadCommands } from './dead.ts';
+import { settleCommands } from './dead-settle.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
-import { drainWorkerCommand } from './drain-worker.ts';
 import { emit } from './emit.ts';
 import { emulateServiceBus } from './emulate-servicebus.ts';
 import { enqueue } from './enqueue.ts';
 import { health } from './health.ts';
+import { jobChangeCommands } from './job-changes.ts';
 import { jobsCommands } from './jobs.ts';
 import { keysCommands } from './keys.ts';
 import { limitsCommands } from './limits.ts';
@@ -25,12 +26,9 @@ import { queueCommands } from './queues.ts';
 import { scheduleCommands } from './schedule.ts';
 import { simulateFunctions } from './simulate-functions.ts';
 import { simulateLambda } from './simulate-lambda.ts';
-import { status } from './status.ts';
-import { stopCommands } from './stop-jobs.ts';
-import { top } from './top.ts';
-import { waitingJobCommands } from './waiting-jobs.ts';
+import { statusCommands } from './status.ts';
 import { work } from './work.ts';
-import { workers } from './workers.ts';
+import { workerCommands } from './workers.ts';
 
 export const commands: readonly Command[] = [
   dev,
@@ -38,21 +36,19 @@ export const commands: readonly Command[] = [
   dashboard,
   enqueue,
   emit,
-  status,
-  top,
+  ...statusCommands,
   metrics,
   ...jobsCommands,
-  ...stopCommands,
-  ...waitingJobCommands,
+  ...jobChangeCommands,
   ...deadCommands,
+  ...settleCommands,
   ...queueCommands,
   ...limitsCommands,
   ...batchesCommands,
   ...chainsCommands,
   move,
   ...maintenanceCommands,
-  workers,
-  drainWorkerCommand,
+  ...workerCommands,
   ...scheduleCommands,
   ...keysCommands,
   health,

@@ -1,23 +1,20 @@
 import { errorText } from '../../../core/base/failure.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { JobStatus } from '../../../core/contract/outcome.ts';
-import type { CancelResult, JobRecord, RecordFilter } from '../../../core/contract/store.ts';
+import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
 import { sleepersOf } from '../../../core/features/steps/show.ts';
 import { believed } from '../../../core/kit/records/believe.ts';
-import { watchEveryMs, watchFlags } from '../config/flags.ts';
-import { id } from '../config/values.ts';
-import { type Command, defineCommand, type Result } from '../definition.ts';
+import { type Command, defineCommand } from '../definition.ts';
 import type { ExitCode } from '../errors.ts';
 import { lateness } from '../output/lateness.ts';
-import { type Column, count, number, type Style, span, type Ui, type Under } from '../output/ui.ts';
+import { type Column, count, number, type Style, span, type Under } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { withoutStack } from './attempts.ts';
-import { idArgs, shortIds, wholeId, wholeIds } from './job-ids.ts';
+import { shortIds } from './job-ids.ts';
 import { pageFlags } from './pages.ts';
 import { progressText } from './running-jobs.ts';
 import { filterFlags, filterOf, firstJobs, unknownNames } from './select-jobs.ts';
 import { showJob } from './show-job.ts';
-import { watchList } from './watch.ts';
 
 export const statusStyles: Readonly<Partial<Record<JobStatus, Style>>> = {
   completed: 'green',
@@ -30,40 +27,35 @@ export const statusStyles: Readonly<Partial<Record<JobStatus, Style>>> = {
 const list = defineCommand({
   path: 'jobs list',
   backends: 'each',
+  watched: true,
   summary: 'list jobs, newest first',
   about:
     'All that is given must hold. Finished jobs are listed as long as the backend or the store keeps them. What only attempts tell (--worker, --error) is looked for job by job, and so are tenant, key, schedule and id on DynamoDB and table storage: that takes longer the more jobs there are.',
   flags: {
     ...filterFlags,
     ...pageFlags,
-    ...watchFlags,
   },
   examples: [
     'longshore jobs list',
     'longshore jobs list --job invoice.send --status retrying --max 100',
     'longshore jobs list --tenant acme --error "421 busy" --newer-than 1d',
   ],
-  async run(input) {
-    const { flags, session, io } = input;
-    const everyMs = watchEveryMs(flags);
+  async run({ flags, session, ui, io }) {
     const { app, stores } = await session.client();
-    const look = async (ui: Ui): Promise<Result> => {
-      const now = io.clock.now();
-      const filter = filterOf(flags, now);
-      const { found: records, next } = await firstJobs(stores.records, filter, flags.max, flags.after);
-      const found = records.map((record) => believed(app, record));
-      const sleepers = await sleepersOf(stores, found, now);
-      const columns = columnsAt(now, shortIds(found.map(({ id }) => id)));
-      const total = next === null ? '' : await totalText(filter, session);
-      return {
-        data: { jobs: found.map((job) => ({ ...brief(job), sleeps: sleepers.get(job.id) ?? null })), next },
-        text:
-          found.length > 0
-            ? `${ui.table(found, columns, underOf(sleepers))}\n\n${shownText(found.length, total, flags.after, next)}`
-            : `No job matches.${await unknownNames(filter, session)}`,
-      };
+    const now = io.clock.now();
+    const filter = filterOf(flags, now);
+    const { found: records, next } = await firstJobs(stores.records, filter, flags.max, flags.after);
+    const found = records.map((record) => believed(app, record));
+    const sleepers = await sleepersOf(stores, found, now);
+    const columns = columnsAt(now, shortIds(found.map(({ id }) => id)));
+    const total = next === null ? '' : await totalText(filter, session);
+    return {
+      data: { jobs: found.map((job) => ({ ...brief(job), sleeps: sleepers.get(job.id) ?? null })), next },
+      text:
+        found.length > 0
+          ? `${ui.table(found, columns, underOf(sleepers))}\n\n${shownText(found.length, total, flags.after, next)}`
+          : `No job matches.${await unknownNames(filter, session)}`,
     };
-    return everyMs === null ? look(input.ui) : watchList(input, everyMs, look);
   },
 });
 
@@ -131,58 +123,7 @@ const underOf = (sleepers: ReadonlyMap<string, string>): Under<JobRecord> => ({
 const lastError = ({ status, attempts }: JobRecord): string | null =>
   status === 'completed' ? null : errorText(attempts.findLast(({ error }) => error !== null)?.error ?? null);
 
-const cancel = defineCommand({
-  path: 'jobs cancel',
-  backends: 'of-ids',
-  summary: 'cancel jobs that wait or run',
-  about: 'A waiting job is cancelled at once. The signal of a running one aborts within about a second.',
-  args: [{ name: '<id...>', text: 'ids of jobs, or how they begin', parse: id }],
-  examples: ['longshore jobs cancel 0199a1b2-c3d4-7e5f'],
-  exits: {
-    1: 'failed, or some of the jobs had ended or are not known',
-    3: 'none of the jobs could be cancelled',
-  },
-  async run({ args, session }) {
-    const { jobs } = await session.operator();
-    const results = await jobs.cancel(await wholeIds(session, args));
-    const values = Object.values(results);
-    const done = values.filter((result) => result === 'cancelled' || result === 'cancelling').length;
-    return {
-      data: { cancelled: done, results },
-      text: [
-        ...Object.entries(results).map(([one, result]) => `${one}  ${saying[result]}`),
-        `${count(done, 'job')} cancelled.`,
-      ].join('\n'),
-      exit: exitFor(done, values.length),
-    };
-  },
-});
-
-const saying: Readonly<Record<CancelResult, string>> = {
-  cancelled: 'cancelled',
-  cancelling: 'runs, and will be aborted',
-  finished: 'has already ended',
-  unknown: 'is not known, or no longer kept',
-};
-
-const runAgain = defineCommand({
-  path: 'jobs run-again',
-  backends: 'of-ids',
-  summary: 'enqueue a new job with the payload of another one',
-  about:
-    'The payload has to be kept: that of a job that waits, runs or is a dead letter is, and with keepPayload: true that of one that is done. The new job has an idempotency key of its own, so that it runs though the first one is done.',
-  args: idArgs,
-  examples: ['longshore jobs run-again 0199a1b2-c3d4-7e5f'],
-  exits: { 2: 'the command line is wrong or the payload is not kept, and nothing was done' },
-  async run({ args, session }) {
-    const { jobs } = await session.operator();
-    const of = await wholeId(session, args[0] ?? '');
-    const id = await jobs.runAgain(of);
-    return { data: { id, of }, text: `${id}  runs what ${of} was given` };
-  },
-});
-
 /** All, some or none of what was named. */
 export const exitFor = (done: number, asked: number): ExitCode => (done === asked ? 0 : done === 0 ? 3 : 1);
 
-export const jobsCommands: readonly Command[] = [list, showJob, cancel, runAgain];
+export const jobsCommands: readonly Command[] = [list, showJob];

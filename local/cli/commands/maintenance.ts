@@ -2,37 +2,21 @@ import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
-import { duration, name } from '../config/values.ts';
+import { duration } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';
-import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
 import { firstJobs } from './select-jobs.ts';
-
-const reap = defineCommand({
-  path: 'reap',
-  backends: 'of-queues',
-  summary: 'take back the jobs of workers that died',
-  about: 'Workers do this by themselves every few seconds. Use it where no worker runs.',
-  args: [{ name: '[queues...]', text: 'by default all', parse: name }],
-  examples: ['longshore reap', 'longshore reap mail --json'],
-  exits: { 3: 'a queue that was named is not there' },
-  async run({ args, session }) {
-    const { backend } = await session.client();
-    const queues: Record<string, number> = {};
-    for (const queue of await session.queues(args)) queues[queue] = await backend.reapExpired(queue);
-    const reaped = Object.values(queues).reduce((sum, one) => sum + one, 0);
-    return { data: { reaped, queues }, text: `${count(reaped, 'job')} taken back.` };
-  },
-});
 
 /** One kind is left alone by asking for those that ended before any job was enqueued. */
 const keepAllMs = 100 * 365 * 86_400_000;
 
 const purge = defineCommand({
   path: 'purge',
-  backends: 'first',
+  backends: 'each',
+  would: 'remove records',
+  asks: ({ flags }) => !isOwn(flags) && !flags.dryRun,
   summary: 'remove records of jobs that ended long ago',
   about:
     "Workers do this by themselves with the store's own retention. Without a flag this command uses that retention too. With one of the two ages it removes only that kind of record. It always removes idempotency keys that are past their time.",
@@ -48,7 +32,6 @@ const purge = defineCommand({
       parse: duration(),
     },
     dryRun: { flags: '--dry-run', text: 'count only, remove nothing; needs one of the two above' },
-    yes: yesFlag,
   },
   examples: [
     'longshore purge',
@@ -62,38 +45,45 @@ const purge = defineCommand({
   async run(input) {
     const { flags, session, io } = input;
     const { olderThan, deadOlderThan } = flags;
-    const own = olderThan === undefined && deadOlderThan === undefined;
+    const own = isOwn(flags);
     if (flags.dryRun && own) {
       throw usage(
         'A dry run cannot know the retention that the store has by itself. Add --older-than 7d or --dead-older-than 90d.',
       );
     }
-    if (!own && !flags.dryRun) canAsk(input, flags.yes, 'remove records');
     const { app, stores } = await session.client();
     const { records } = stores;
     const retention = { completedMs: olderThan ?? keepAllMs, deadMs: deadOlderThan ?? keepAllMs };
-    const counted = () => countEnded(app, records, retention, io.clock.now());
-    if (flags.dryRun) return dryRun(await counted());
-    const expected = own ? null : await counted();
-    const total = expected ? expected.completed + expected.dead : 0;
-    if (expected) {
-      const size = `${nearly(expected)}${count(total, 'record')}`;
-      await confirm(input, flags.yes, `Remove ${size} for good?`, total);
-    }
-    const removed = await withProgress(input, 'purging', total, async (bar) => {
-      for (let sum = 0; ; ) {
-        const step = own ? await records.purge() : await records.purge(retention);
-        if (step === 0) return sum;
-        sum += step;
-        bar.add(step);
-      }
-    });
+    const counted = own ? null : await countEnded(app, records, retention, io.clock.now());
+    if (counted && flags.dryRun) return dryRun(counted);
+    const many = counted ? counted.completed + counted.dead : 0;
     return {
-      data: { dryRun: false, removed },
-      text: `Removed ${removed}, ended idempotency keys included.`,
+      many,
+      question: counted && `Remove ${nearly(counted)}${count(many, 'record')} for good?`,
+      async act() {
+        const removed = await withProgress(input, 'purging', many, async (bar) => {
+          for (let sum = 0; ; ) {
+            const step = own ? await records.purge() : await records.purge(retention);
+            if (step === 0) return sum;
+            sum += step;
+            bar.add(step);
+          }
+        });
+        return {
+          data: { dryRun: false, removed },
+          text: `Removed ${removed}, ended idempotency keys included.`,
+        };
+      },
     };
   },
 });
+
+/** The store's own retention decides. */
+const isOwn = ({
+  olderThan,
+  deadOlderThan,
+}: { readonly [Name in 'olderThan' | 'deadOlderThan']?: unknown }) =>
+  olderThan === undefined && deadOlderThan === undefined;
 
 interface Ended {
   readonly completed: number;
@@ -171,4 +161,4 @@ function migratedText(name: string, { how, from, to }: Awaited<ReturnType<typeof
   return `${name} went from version ${from ?? 'none'} to ${to}.`;
 }
 
-export const maintenanceCommands: readonly Command[] = [reap, purge, migrate];
+export const maintenanceCommands: readonly Command[] = [purge, migrate];

@@ -1,16 +1,24 @@
 /** The picture of `longshore top` and `longshore status --watch`: queues with their rates, and what runs. */
 
 import type { QueueStats } from '../../../core/contract/admin.ts';
+import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { type QueueRates, queueRates, type Rates, totalRates } from '../../../core/features/metrics/rates.ts';
+import { stepMs } from '../../../core/kit/records/metric-steps.ts';
 import { goneAfterMs, workerTotals } from '../../../core/kit/worker-state.ts';
+import { name } from '../config/values.ts';
 import type { Input, Result } from '../definition.ts';
 import { lateness } from '../output/lateness.ts';
 import { type Column, count, number, type Style, short, span, type Ui } from '../output/ui.ts';
-import { type Running, runningJobs, runningTable } from './running-jobs.ts';
-import { differences } from './status-rates.ts';
+import { askEach, failuresText, partsOf } from './across.ts';
+import { backendColumn, type Running, runningJobs, runningTable } from './running-jobs.ts';
 import { watch } from './watch.ts';
 
-interface Row extends QueueStats {
+interface OfBackend {
+  /** Where there are several. */
+  readonly backend?: string;
+}
+
+interface Row extends QueueStats, OfBackend {
   /** `null` where no numbers are kept. */
   readonly rates: QueueRates | null;
   /** By how much `ready` changes; `null` at the first look. */
@@ -19,7 +27,6 @@ interface Row extends QueueStats {
 
 interface Picture {
   readonly at: number;
-  readonly backend: string;
   readonly queues: readonly Row[];
   readonly workers: ReturnType<typeof workerTotals>;
   /** Of all queues; `null` = not known yet. */
@@ -27,16 +34,19 @@ interface Picture {
   readonly running: readonly Running[];
 }
 
+interface Whole extends Picture, OfBackend {
+  readonly backends?: readonly string[];
+  readonly failures?: Awaited<ReturnType<typeof askEach>>['failures'];
+}
+
+export const queueArgs = [{ name: '[queues...]', text: 'only these', parse: name }];
+
 const orders = ['name', 'oldest', 'ready', 'done', 'failed'] as const;
 type Order = (typeof orders)[number];
 
-export async function watchQueues(
-  input: Pick<Input, 'io' | 'session' | 'json' | 'ui'>,
-  names: readonly string[],
-  everyMs: number,
-): Promise<Result> {
+export async function watchQueues(input: Input, everyMs: number): Promise<Result> {
   return watch(input, everyMs, {
-    look: await looker(input, names),
+    look: await looker(input),
     drawn: (picture, ui, order) => drawn(picture, ui, order as Order),
     text: linesOf,
     data: (picture) => picture,
@@ -44,7 +54,58 @@ export async function watchQueues(
   });
 }
 
-async function looker({ session, io }: Pick<Input, 'io' | 'session'>, names: readonly string[]) {
+/** At the one backend, or at several side by side. */
+async function looker(input: Input): Promise<() => Promise<Whole>> {
+  const names = await input.session.several();
+  if (names.length === 0) {
+    const { look, backend } = await lookerAt(input);
+    return async () => {
+      const { at, ...picture } = await look();
+      return { at, backend, ...picture };
+    };
+  }
+  const parts = await partsOf({ backends: 'each', args: queueArgs }, input, names);
+  const lookers = parts.map(({ name, input: own }) => ({ name, opened: retried(() => lookerAt(own)) }));
+  return async () => {
+    const looking = lookers.map(async ({ opened }) => (await opened()).look());
+    await Promise.allSettled(looking);
+    const { answers, failures } = await askEach(lookers, (_, i) => looking[i]!);
+    const named = <T extends object>(rows: (picture: Picture) => readonly T[]) =>
+      answers.flatMap(({ part, answer }) => rows(answer).map((row) => ({ backend: part.name, ...row })));
+    const pictures = answers.map(({ answer }) => answer);
+    const rates = pictures.flatMap((one) => one.rates ?? []);
+    const workers = (of: keyof Picture['workers']) => pictures.reduce((sum, one) => sum + one.workers[of], 0);
+    return {
+      at: input.io.clock.now(),
+      backends: names,
+      queues: named(({ queues }) => queues),
+      workers: {
+        healthy: workers('healthy'),
+        unhealthy: workers('unhealthy'),
+        running: workers('running'),
+        concurrency: workers('concurrency'),
+      },
+      rates: rates.length > 0 ? totalRates(rates) : null,
+      running: named(({ running }) => running).toSorted((a, b) => a.startedAt - b.startedAt),
+      ...(failures.length > 0 && { failures }),
+    };
+  };
+}
+
+/** What has failed is tried again. */
+function retried<T>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | null = null;
+  return () => {
+    opened ??= open().catch((error) => {
+      opened = null;
+      throw error;
+    });
+    return opened;
+  };
+}
+
+async function lookerAt({ session, args, io }: Pick<Input, 'io' | 'session' | 'args'>) {
+  const names = await session.queues(args);
   const admin = await session.admin('tell the state of its queues');
   const client = await session.client();
   const rates = queueRates(client);
@@ -59,7 +120,6 @@ async function looker({ session, io }: Pick<Input, 'io' | 'session'>, names: rea
     const running = await runningJobs(client, beats, names, now);
     return {
       at: now,
-      backend: client.backend.name,
       queues: stats.map((one) => ({
         ...one,
         rates: known?.get(one.queue) ?? null,
@@ -70,7 +130,7 @@ async function looker({ session, io }: Pick<Input, 'io' | 'session'>, names: rea
       running,
     };
   }
-  return look;
+  return { look, backend: client.backend.name };
 }
 
 const values: Readonly<Record<Exclude<Order, 'name'>, (row: Row) => number>> = {
@@ -87,14 +147,16 @@ function sorted(queues: readonly Row[], order: Order): readonly Row[] {
   return queues.toSorted((a, b) => value(b) - value(a));
 }
 
-function drawn({ at, backend, queues, workers, rates, running }: Picture, ui: Ui, order: Order) {
+function drawn(picture: Whole, ui: Ui, order: Order) {
+  const { at, backend = '', backends = [backend], queues, workers, rates, running, failures = [] } = picture;
   const unhealthy = workers.unhealthy > 0 ? ui.paint('yellow', ` (${workers.unhealthy} unhealthy)`) : '';
   const slots = `, ${number(workers.running)} of ${number(workers.concurrency)} slots busy`;
   const all = count(workers.healthy + workers.unhealthy, 'worker');
   const tables = [ui.table(sorted(queues, order), tableColumns(queues, ui.columns ?? 80))];
   if (running.length > 0) tables.push(runningTable(running, ui, at));
+  if (failures.length > 0) tables.push(failuresText(failures, ui));
   return {
-    head: [`${backend}: ${all}${unhealthy}${slots}${rateText(rates)}`, ''],
+    head: [`${backends.join(', ')}: ${all}${unhealthy}${slots}${rateText(rates)}`, ''],
     body: tables.join('\n\n'),
   };
 }
@@ -146,15 +208,17 @@ function tableColumns(queues: readonly Row[], width: number): Column<Row>[] {
       : [right('ready +/m', (row) => (row.readyPerMinute === null ? '-' : short(row.readyPerMinute)))]),
   ];
   const name = ({ queue, paused }: Row): string => (paused ? `⏸ ${queue}` : queue);
-  return [{ title: 'queue', value: name, style: ({ paused }) => (paused ? 'yellow' : null) }, ...numbers];
+  const style = ({ paused }: Row): Style | null => (paused ? 'yellow' : null);
+  return [...backendColumn(queues), { title: 'queue', value: name, style }, ...numbers];
 }
 
 /** One line for each queue, for a file or a pipe. */
-function linesOf({ at, queues }: Picture): string {
+function linesOf({ at, queues }: Whole): string {
   const time = new Date(at).toISOString();
   return queues
-    .map(({ queue, ready, delayed, leased, dead, paused, oldestReadyMs, rates, readyPerMinute }) => {
+    .map(({ backend, queue, ready, delayed, leased, dead, paused, oldestReadyMs, rates, readyPerMinute }) => {
       const facts = {
+        ...(backend !== undefined && { backend }),
         ready,
         delayed,
         running: leased,
@@ -175,4 +239,56 @@ function linesOf({ at, queues }: Picture): string {
     })
     .join('')
     .trimEnd();
+}
+
+const minuteMs = stepMs.minute;
+const rounded = (value: number): number => Math.round(value * 10) / 10;
+
+/** How fast queues move where no numbers are kept: from what two looks differ by. */
+interface Look {
+  readonly at: number;
+  readonly ready: ReadonlyMap<string, number>;
+  readonly beats: ReadonlyMap<string, WorkerBeat>;
+}
+
+/** Remembers the looks of the last minute. */
+function differences() {
+  const looks: Look[] = [];
+  return (queues: readonly QueueStats[], workers: readonly WorkerBeat[], at: number) => {
+    const ready = new Map(queues.map((one) => [one.queue, one.ready]));
+    const beats = new Map(workers.map((beat) => [beat.id, beat]));
+    looks.push({ at, ready, beats });
+    while (looks[0]!.at < at - minuteMs) looks.shift();
+    const first = looks[0]!;
+    const minutes = (at - first.at) / minuteMs;
+    return {
+      /** By how much the ready jobs of a queue change; `null` at the first look. */
+      readyPerMinute: (queue: string): number | null =>
+        minutes === 0 ? null : rounded(((ready.get(queue) ?? 0) - (first.ready.get(queue) ?? 0)) / minutes),
+      /** Of all workers, as far as their heartbeats say. */
+      all: ratesOf([...beats.values()], looks),
+    };
+  };
+}
+
+/** A worker tells sums: what it did is their difference between its oldest heartbeat here and its newest. */
+function ratesOf(workers: readonly WorkerBeat[], looks: readonly Look[]): Rates | null {
+  const sum = { donePerMinute: 0, failedPerMinute: 0, retriedPerMinute: 0 };
+  let isKnown = false;
+  for (const { id, seenAt, counts } of workers) {
+    const first = looks.find(({ beats }) => beats.has(id))!.beats.get(id)!;
+    const minutes = (seenAt - first.seenAt) / minuteMs;
+    if (minutes <= 0) continue;
+    isKnown = true;
+    const dead = (of: WorkerBeat['counts']) => of['dead-lettered'] + of.rejected;
+    sum.donePerMinute += (counts.acked - first.counts.acked) / minutes;
+    sum.failedPerMinute += (dead(counts) - dead(first.counts)) / minutes;
+    sum.retriedPerMinute += (counts.requeued - first.counts.requeued) / minutes;
+  }
+  if (!isKnown) return null;
+  return {
+    donePerMinute: rounded(sum.donePerMinute),
+    failedPerMinute: rounded(sum.failedPerMinute),
+    retriedPerMinute: rounded(sum.retriedPerMinute),
+  };
 }

@@ -1,6 +1,5 @@
 import { name } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
-import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
 
@@ -9,7 +8,7 @@ const exits = { 3: 'there is no such queue' };
 
 const pause = defineCommand({
   path: 'pause',
-  backends: 'of-queues',
+  backends: 'queues',
   summary: 'stop giving out jobs of a queue',
   about:
     'Running jobs end normally, and jobs can still be enqueued. It stays paused until `longshore resume`.',
@@ -29,7 +28,7 @@ const pause = defineCommand({
 
 const resume = defineCommand({
   path: 'resume',
-  backends: 'of-queues',
+  backends: 'queues',
   summary: 'give out jobs of a paused queue again',
   about: 'Does nothing to a queue that is not paused.',
   args: [queue],
@@ -45,11 +44,11 @@ const resume = defineCommand({
 
 const clear = defineCommand({
   path: 'clear',
-  backends: 'of-queues',
+  backends: 'queues',
+  would: 'remove waiting jobs',
   summary: 'remove the waiting jobs of queues for good',
   about: 'Ready and delayed jobs go; running ones and dead letters stay.',
   args: [{ name: '<queue...>', text: 'names of queues', parse: name }],
-  flags: { yes: yesFlag },
   examples: ['longshore clear mail --yes'],
   exits: {
     1: 'failed, or not confirmed',
@@ -57,28 +56,54 @@ const clear = defineCommand({
     3: 'there is no such queue',
   },
   async run(input) {
-    const { args, flags, session } = input;
-    canAsk(input, flags.yes, 'remove waiting jobs');
+    const { args, session } = input;
     const admin = await session.admin('clear a queue');
     const queues = await session.queues(args);
     const stats = (await Promise.all(queues.map((one) => admin.stats(one)))).flat();
     const total = stats.reduce((sum, { ready, delayed }) => sum + ready + delayed, 0);
     const where = queues.join(', ');
-    await confirm(input, flags.yes, `Remove ${count(total, 'waiting job')} of ${where} for good?`, total);
-    const removed: Record<string, number> = {};
-    const { queues: steer } = await session.operator();
-    await withProgress(input, 'clearing', total, async (bar) => {
-      for (const one of queues) {
-        removed[one] = await steer.clear(one);
-        bar.add(removed[one]);
-      }
-    });
-    const sum = Object.values(removed).reduce((all, some) => all + some, 0);
     return {
-      data: { removed: sum, queues: removed },
-      text: `${count(sum, 'waiting job')} of ${where} removed.`,
+      many: total,
+      question: `Remove ${count(total, 'waiting job')} of ${where} for good?`,
+      async act() {
+        const { queues: steer } = await session.operator();
+        const removed = await withProgress(input, 'clearing', total, (bar) =>
+          eachQueue(queues, async (one) => {
+            const gone = await steer.clear(one);
+            bar.add(gone);
+            return gone;
+          }),
+        );
+        return {
+          data: { removed: removed.sum, queues: removed.queues },
+          text: `${count(removed.sum, 'waiting job')} of ${where} removed.`,
+        };
+      },
     };
   },
 });
 
-export const queueCommands: readonly Command[] = [pause, resume, clear];
+const reap = defineCommand({
+  path: 'reap',
+  backends: 'each',
+  summary: 'take back the jobs of workers that died',
+  about: 'Workers do this by themselves every few seconds. Use it where no worker runs.',
+  args: [{ name: '[queues...]', text: 'by default all', parse: name }],
+  examples: ['longshore reap', 'longshore reap mail --json'],
+  exits: { 3: 'a queue that was named is not there' },
+  async run({ args, session }) {
+    const { backend } = await session.client();
+    const { sum: reaped, queues } = await eachQueue(await session.queues(args), (queue) =>
+      backend.reapExpired(queue),
+    );
+    return { data: { reaped, queues }, text: `${count(reaped, 'job')} taken back.` };
+  },
+});
+
+async function eachQueue(queues: readonly string[], work: (queue: string) => Promise<number>) {
+  const counts: Record<string, number> = {};
+  for (const queue of queues) counts[queue] = await work(queue);
+  return { queues: counts, sum: Object.values(counts).reduce((all, one) => all + one, 0) };
+}
+
+export const queueCommands: readonly Command[] = [pause, resume, clear, reap];

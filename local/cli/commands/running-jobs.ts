@@ -10,6 +10,8 @@ import { shortIds } from './job-ids.ts';
 export const nameOf = ({ host, pid }: WorkerBeat): string => `${host.split('.', 1)[0]}:${pid}`;
 
 interface Listed extends RunningJob {
+  /** Where there are several. */
+  readonly backend?: string;
   readonly worker: string;
 }
 
@@ -46,9 +48,16 @@ export async function runningJobs(
     .map(({ record, ...one }) => ({ ...one, progress: record?.progress ?? null }));
 }
 
+/** None where there is one backend. */
+export const backendColumn = <Row extends { readonly backend?: string }>(
+  rows: readonly Row[],
+): Column<Row>[] =>
+  rows.some(({ backend }) => backend) ? [{ title: 'backend', value: ({ backend = '' }) => backend }] : [];
+
 function columnsOf(jobs: readonly Listed[], now: number): readonly Column<Listed>[] {
   const short = shortIds(jobs.map(({ id }) => id));
   return [
+    ...backendColumn(jobs),
     { title: 'running for', align: 'right', value: ({ startedAt }) => span(now - startedAt) },
     { title: 'job', value: ({ job }) => job },
     { title: 'id', value: ({ id }) => short(id), whole: true },

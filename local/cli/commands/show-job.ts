@@ -18,7 +18,7 @@ import { stepsTable } from './steps.ts';
 
 export const showJob = defineCommand({
   path: 'jobs show',
-  backends: 'of-ids',
+  backends: 'ids',
   summary: 'show one job with all its attempts',
   about:
     'Who asked for it, why it waits, every attempt with its worker, the steps that it remembers, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',

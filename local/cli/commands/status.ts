@@ -1,18 +1,12 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import { stoppedJobs } from '../../../core/features/limits/stopped-jobs.ts';
-import type { Client } from '../../../core/kernel/enqueue/client.ts';
-import { watchEveryMs, watchFlags } from '../config/flags.ts';
-import { name, oneOf } from '../config/values.ts';
-import { defineCommand } from '../definition.ts';
-import { notFound } from '../errors.ts';
+import type { StoppedJob } from '../../../core/kernel/app/breaker.ts';
+import { defaultEveryMs, watchEveryMs, watchFlags } from '../config/flags.ts';
+import { duration, oneOf } from '../config/values.ts';
+import { type Command, defineCommand } from '../definition.ts';
 import { lateness } from '../output/lateness.ts';
-import { type Column, number, span } from '../output/ui.ts';
-import { failuresText, type OfBackend, ofEach, withBackend } from './each-backend.ts';
-import { watchQueues } from './queue-picture.ts';
-import { stoppedText } from './stop-jobs.ts';
-
-/** `backend` where there are several. */
-type Row = QueueStats & OfBackend;
+import { type Column, number, span, when } from '../output/ui.ts';
+import { queueArgs, watchQueues } from './queue-picture.ts';
 
 const orders = ['ready', 'delayed', 'running', 'dead', 'oldest'] as const;
 const order = oneOf(orders);
@@ -23,10 +17,10 @@ const values: Readonly<Record<(typeof orders)[number], (row: QueueStats) => numb
   dead: (row) => row.dead,
   oldest: (row) => row.oldestReadyMs ?? -1,
 };
-const sorted = (rows: readonly Row[], by: keyof typeof values): Row[] =>
+const sorted = (rows: readonly QueueStats[], by: keyof typeof values): QueueStats[] =>
   rows.toSorted((a, b) => values[by](b) - values[by](a));
 
-const columns: readonly Column<Row>[] = [
+const columns: readonly Column<QueueStats>[] = [
   { title: 'queue', value: (row) => row.queue },
   { title: 'ready', align: 'right', value: (row) => number(row.ready) },
   { title: 'delayed', align: 'right', value: (row) => number(row.delayed) },
@@ -46,12 +40,13 @@ const columns: readonly Column<Row>[] = [
   { title: '', value: (row) => (row.paused ? 'paused' : ''), style: () => 'yellow' },
 ];
 
-export const status = defineCommand({
+const status = defineCommand({
   path: 'status',
+  backends: 'each',
   summary: 'show every queue with its counts',
   about:
-    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. Jobs that are paused or stopped by their breaker are listed below. With several backends those of all are listed; one that offers no administration is left out, and one that does not answer is named. With --watch it is `longshore top`, which shows one backend.',
-  args: [{ name: '[queues...]', text: 'only these', parse: name }],
+    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. Jobs that are paused or stopped by their breaker are listed below. Of several backends one that offers no administration is left out, and one that does not answer is named. With --watch it is `longshore top`.',
+  args: queueArgs,
   flags: {
     ...watchFlags,
     sort: {
@@ -73,48 +68,55 @@ export const status = defineCommand({
   async run(input) {
     const { args, flags, session, ui } = input;
     const everyMs = watchEveryMs(flags);
-    await session.admin('tell the state of its queues');
-    const clients = await session.clients();
-    const several = clients.length > 1;
-    if (everyMs !== null || !several) {
-      const names = await session.queues(args);
-      if (everyMs !== null) return watchQueues(input, names, everyMs);
-    }
-    const { rows: found, failures } = await ofEach(clients, (client) => statsOf(client, args));
-    const unknown =
-      several && failures.length === 0 && args.find((name) => !found.some(({ queue }) => queue === name));
-    if (unknown) throw notFound(`There is no queue "${unknown}" here.`);
-    const queues = flags.sort === undefined ? found : sorted(found, flags.sort);
-    const answering = clients.filter(({ name }) => !failures.some(({ backend }) => backend === name));
-    const stopped = (await ofEach(answering, stoppedJobs)).rows;
-    const names = clients.map(({ backend, name }) => (several ? name! : backend.name));
+    if (everyMs !== null) return watchQueues(input, everyMs);
+    const admin = await session.admin('tell the state of its queues');
+    const found = await Promise.all((await session.queues(args)).map((one) => admin.stats(one)));
+    const queues = flags.sort === undefined ? found.flat() : sorted(found.flat(), flags.sort);
+    const client = await session.client();
+    const stopped = await stoppedJobs(client);
+    const parts = [
+      queues.length > 0 ? ui.table(queues, columns) : 'The app has no jobs, and no queue was used yet.',
+      stopped.length > 0 ? ui.table(stopped, stoppedColumns) : '',
+    ];
     return {
-      data: {
-        ...(several ? { backends: names } : { backend: names[0] }),
-        queues,
-        stopped,
-        ...(failures.length > 0 && { failures }),
-      },
-      text: [
-        queues.length > 0
-          ? ui.table(queues, withBackend(columns, several)) + stoppedText(ui, stopped, several)
-          : failures.length > 0
-            ? ''
-            : 'The app has no jobs, and no queue was used yet.',
-        failuresText(failures, ui),
-      ]
-        .filter(Boolean)
-        .join('\n\n'),
-      exit: failures.length > 0 ? 1 : 0,
+      data: { backend: client.backend.name, queues, stopped },
+      text: parts.filter((part) => part !== '').join('\n\n'),
     };
   },
 });
 
-/** Of these queues, without any of all that it has. */
-async function statsOf({ app, backend: { admin } }: Client, asked: readonly string[]): Promise<QueueStats[]> {
-  if (!admin) return [];
-  const used = (await admin.stats()).map(({ queue }) => queue);
-  const known = [...new Set([...app.queues, ...used])];
-  const names = asked.length > 0 ? [...new Set(asked)].filter((name) => known.includes(name)) : known;
-  return (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
+const stoppedColumns: readonly Column<StoppedJob>[] = [
+  { title: 'job', value: (row) => row.job },
+  { title: 'state', value: stateOf, style: () => 'yellow' },
+  { title: 'waiting', align: 'right', value: (row) => number(row.waiting) },
+];
+
+function stateOf({ state, until, failures }: StoppedJob): string {
+  if (state === 'paused') return 'paused';
+  const failed = `breaker open, ${number(failures)} failed in a row`;
+  return state === 'open' && until !== null
+    ? `${failed}, until ${when(until)}`
+    : `${failed}, one is being tried`;
 }
+
+const top = defineCommand({
+  path: 'top',
+  summary: 'watch queues, their rates and what runs, live',
+  about:
+    'The same as `longshore status --watch`. Rates are per minute, and p95 is the wait of 95 % of the jobs, where numbers are kept; else it shows the change of `ready`. Workers tell of 20 running jobs each, functions of none. Arrows and page keys scroll, s sorts by name, oldest, ready, done or failed, q ends. Without a terminal it prints a line for each queue, and with --json an object for each look.',
+  args: queueArgs,
+  flags: {
+    every: {
+      flags: '--every <duration>',
+      text: 'how often to look',
+      parse: duration(200),
+      fallback: defaultEveryMs,
+      fallbackText: '2s',
+    },
+  },
+  examples: ['longshore top', 'longshore top mail pdf --every 5s'],
+  exits: { 0: 'ended by q or a signal', 3: 'a queue that was asked for is not there' },
+  run: (input) => watchQueues(input, input.flags.every),
+});
+
+export const statusCommands: readonly Command[] = [status, top];

@@ -1,11 +1,12 @@
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../../core/kit/worker-state.ts';
-import { watchEveryMs, watchFlags } from '../config/flags.ts';
-import { duration, oneOf } from '../config/values.ts';
-import { defineCommand, type Result } from '../definition.ts';
-import { type Column, count, megabytes, number, type Style, span, type Ui } from '../output/ui.ts';
+import { hint } from '../config/nearest.ts';
+import { duration, oneOf, words } from '../config/values.ts';
+import { type Command, defineCommand } from '../definition.ts';
+import { notFound, usage } from '../errors.ts';
+import { type Column, count, megabytes, number, type Style, span } from '../output/ui.ts';
+import type { Session } from '../session.ts';
 import { listedTable, nameOf, runningAt } from './running-jobs.ts';
-import { watchList } from './watch.ts';
 
 const states: Readonly<Record<WorkerHealth, Style>> = { healthy: 'green', unhealthy: 'yellow', gone: 'red' };
 
@@ -38,9 +39,10 @@ const values: Readonly<Record<(typeof orders)[number], (row: WorkerBeat) => numb
   seen: (row) => row.seenAt,
 };
 
-export const workers = defineCommand({
+const list = defineCommand({
   path: 'workers',
   backends: 'each',
+  watched: true,
   summary: 'list the workers with what they run',
   about: `A worker writes a heartbeat when it starts and every 5 seconds, and takes itself off the list when it stops. It is healthy when it was seen within 15 seconds, unhealthy within a minute, and gone after that; after 5 minutes it is forgotten. Each tells of 20 running jobs at most, longest first: id, job and startedAt. One that takes no more jobs, because it is stopping, is draining. Functions of Lambda and Azure write none.`,
   flags: {
@@ -56,36 +58,30 @@ export const workers = defineCommand({
       text: `most first by ${orders.join(', ')}; by default oldest first`,
       parse: order,
     },
-    ...watchFlags,
   },
   examples: [
     'longshore workers',
     'longshore workers --json | jq \'.workers[] | select(.state != "healthy")\'',
   ],
-  async run(input) {
-    const { flags, session, io } = input;
-    const everyMs = watchEveryMs(flags);
+  async run({ flags, session, ui, io }) {
     const { stores } = await session.client();
-    const look = async (ui: Ui): Promise<Result> => {
-      const now = io.clock.now();
-      const beats = await stores.workers.list(now - flags.since);
-      const found = beats.map((beat) => ({ ...beat, state: workerStateOf(beat.seenAt, now) }));
-      const by = flags.sort && values[flags.sort];
-      const rows = by ? found.toSorted((a, b) => by(b) - by(a)) : found;
-      if (rows.length === 0) {
-        const text = `No worker was seen within ${span(flags.since)}.`;
-        return { data: { workers: [], totals: totalsOf([]) }, text };
-      }
-      const totals = totalsOf(rows);
-      const listed = ui.table(rows, columnsAt(now));
-      const told = runningAt(rows, now);
-      const running = told.length > 0 ? [listedTable(told, ui, now)] : [];
-      return {
-        data: { workers: rows, totals },
-        text: [listed, ...running, totalText(totals)].join('\n\n'),
-      };
+    const now = io.clock.now();
+    const beats = await stores.workers.list(now - flags.since);
+    const found = beats.map((beat) => ({ ...beat, state: workerStateOf(beat.seenAt, now) }));
+    const by = flags.sort && values[flags.sort];
+    const rows = by ? found.toSorted((a, b) => by(b) - by(a)) : found;
+    if (rows.length === 0) {
+      const text = `No worker was seen within ${span(flags.since)}.`;
+      return { data: { workers: [], totals: totalsOf([]) }, text };
+    }
+    const totals = totalsOf(rows);
+    const listed = ui.table(rows, columnsAt(now));
+    const told = runningAt(rows, now);
+    const running = told.length > 0 ? [listedTable(told, ui, now)] : [];
+    return {
+      data: { workers: rows, totals },
+      text: [listed, ...running, totalText(totals)].join('\n\n'),
     };
-    return everyMs === null ? look(input.ui) : watchList(input, everyMs, look);
   },
 });
 
@@ -125,3 +121,45 @@ function totalText({
   ];
   return `${states.join(', ')}. ${number(running)} of ${number(concurrency)} slots busy, ${number(done)} done, ${number(failed)} failed, ${megabytes(memoryBytes)}.`;
 }
+
+const drain = defineCommand({
+  path: 'workers drain',
+  backends: 'each',
+  summary: 'ask a worker to take no more jobs and to stop',
+  about:
+    'It hears of it with its next heartbeat, within 5 seconds, lets its jobs end and stops as after a signal. Whatever supervises its process may start another one.',
+  args: [
+    {
+      name: '<worker>',
+      text: 'as `longshore workers` shows it, or its id, or how that begins',
+      parse: words,
+    },
+  ],
+  examples: ['longshore workers drain app-1:4711'],
+  exits: { 3: 'there is no such worker' },
+  async run({ args: [wanted = ''], session, io }) {
+    const { id, name } = await workerOf(session, wanted, io.clock.now());
+    await (await session.operator()).workers.drain(id);
+    return { data: { worker: id, draining: true }, text: `${name} takes no more jobs, and stops.` };
+  },
+});
+
+async function workerOf(session: Session, wanted: string, now: number) {
+  const { workers } = (await session.client()).stores;
+  const all = (await workers.list(now - forgetWorkerMs)).map((beat) => ({ id: beat.id, name: nameOf(beat) }));
+  const exact = all.filter(({ id, name }) => id === wanted || name === wanted);
+  const found = exact.length > 0 ? exact : all.filter(({ id }) => id.startsWith(wanted));
+  if (found.length > 1)
+    throw usage(
+      `Expected a name that only one worker has, got "${wanted}": ${found.map(({ id }) => id).join(', ')}. Give an id.`,
+    );
+  if (found[0]) return found[0];
+  throw notFound(
+    `There is no worker "${wanted}" here.${hint(
+      wanted,
+      all.map(({ name }) => name),
+    )}`,
+  );
+}
+
+export const workerCommands: readonly Command[] = [list, drain];

@@ -4,10 +4,8 @@ import { createInterface } from 'node:readline/promises';
 import type { Input } from '../definition.ts';
 import { CliError } from '../errors.ts';
 
-export const yesFlag = { flags: '--yes', text: 'do not ask' } as const;
-
 /** Without a terminal `--yes` is needed. Called before anything is loaded, so that it fails at once. */
-export function canAsk({ io, json }: Input, yes: boolean | undefined, what: string): void {
+export function canAsk({ io, json, yes }: Input, what: string): void {
   if (yes || (io.isTTY.stdin && io.isTTY.stderr && !json)) return;
   throw new CliError('CONFIRM', 2, `This would ${what} for good. Add --yes if that is what you want.`);
 }
@@ -16,13 +14,7 @@ export function canAsk({ io, json }: Input, yes: boolean | undefined, what: stri
 const mostAnsweredWithYes = 100;
 
 /** Resolves when it may go on. Throws `CONFIRM` when the answer is anything but yes. @param many how many it is about */
-export async function confirm(
-  { io }: Pick<Input, 'io'>,
-  yes: boolean | undefined,
-  question: string,
-  many = 1,
-): Promise<void> {
-  if (yes) return;
+export async function confirm({ io }: Pick<Input, 'io'>, question: string, many = 1): Promise<void> {
   const [hint, isSure] =
     many > mostAnsweredWithYes
       ? [`Type ${many} to confirm:`, (answer: string) => answer.replace(/\D/g, '') === String(many)]

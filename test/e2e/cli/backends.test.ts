@@ -1,6 +1,8 @@
 /** Command lines for a config that exports several backends by name. */
 
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { cli, json, project, shopConfig, shopOn } from './kit.ts';
@@ -14,6 +16,43 @@ const files = `{
 const severalOn = (backends: string): string =>
   shopOn(backends).replace('jobs: [greet, send, slow],', '$& queues: { mail: { backend: "fast" } },');
 const several = (backends = files) => project({ 'longshore.config.ts': severalOn(backends) });
+
+/** A worker on each, which runs a job. */
+async function beatOnEach(folder: string): Promise<void> {
+  for (const name of ['default', 'fast']) {
+    const backend = await sqlite(join(folder, `${name}.db`));
+    const now = Date.now();
+    await backend.stores!.workers.heartbeat({
+      ...{ id: name, host: name, pid: 1, queues: [name], concurrency: 4, running: 1, memoryBytes: 1 },
+      counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
+      startedAt: now,
+      seenAt: now,
+      jobs: [{ id: `job-of-${name}`, job: 'greet', startedAt: now }],
+    });
+    await backend.close();
+  }
+}
+
+/** One dead letter on each; their ids. */
+async function dieOnBoth(folder: string): Promise<string[]> {
+  const send = async (...more: string[]) =>
+    (await json(folder, ['enqueue', 'mail.send', '{"to":"nobody"}', ...more])).data!.id as string;
+  const ids = [await send('--backend', 'default'), await send()];
+  await drainMail(folder);
+  return ids;
+}
+
+async function drainMail(folder: string): Promise<void> {
+  for (const name of ['default', 'fast'])
+    await cli(folder, ['work', 'mail', '--drain', '--no-schedules', '--any-queue', '--backend', name]);
+}
+
+/** On a terminal where somebody types this. */
+function answered(folder: string, line: readonly string[], answer: string) {
+  const terminal = new PassThrough();
+  terminal.write(`${answer}\n`);
+  return cli(folder, line, { isTTY: true, terminal });
+}
 
 describe('a config with several backends', () => {
   it('enqueues jobs where they belong, or where --backend says', async () => {
@@ -51,18 +90,7 @@ describe('a config with several backends', () => {
 
   it('lists the workers of all in one table, and what they run in another', async () => {
     const folder = several();
-    for (const name of ['default', 'fast']) {
-      const backend = await sqlite(join(folder, `${name}.db`));
-      const now = Date.now();
-      await backend.stores!.workers.heartbeat({
-        ...{ id: name, host: name, pid: 1, queues: [name], concurrency: 4, running: 1, memoryBytes: 1 },
-        counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
-        startedAt: now,
-        seenAt: now,
-        jobs: [{ id: `job-of-${name}`, job: 'greet', startedAt: now }],
-      });
-      await backend.close();
-    }
+    await beatOnEach(folder);
     const { stdout } = await cli(folder, ['workers', '--no-color'], { isTTY: true, columns: 120 });
     expect(stdout).toMatch(
       /^backend +worker +state .+\ndefault +default:1 +healthy .+\nfast +fast:1 +healthy .+\n\nbackend +running for +job +id +worker\ndefault .+ greet +job-of-default +default:1\nfast .+ greet +job-of-fast +fast:1\n\n/,
@@ -108,6 +136,121 @@ describe('a config with several backends', () => {
       workers: [],
       backends: ['default', 'fast'],
     });
+  });
+
+  it('counts what is removed on all of them, asks once, and removes it', async () => {
+    const folder = several();
+    await dieOnBoth(folder);
+    await cli(folder, ['enqueue', 'greet', '{"name":"Ada"}']);
+    await cli(folder, ['work', '--drain', '--no-schedules']);
+    const dry = await json(folder, ['purge', '--older-than', '0', '--dead-older-than', '0', '--dry-run']);
+    expect(dry.data).toMatchObject({ backends: ['default', 'fast'], dryRun: true, completed: 1, dead: 2 });
+    expect((await cli(folder, ['purge', '--older-than', '0'])).code).toBe(2);
+    const line = ['purge', '--older-than', '0', '--dead-older-than', '0'];
+    const refused = await answered(folder, line, 'no');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(
+      'default: Remove 2 records for good?\nfast: Remove 1 record for good?\nAll of it, 3 together? [y/N]',
+    );
+    const { code, stdout } = await answered(folder, line, 'y');
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^default: Removed \d+, .+\nfast: Removed \d+, /),
+    ]);
+    expect((await json(folder, ['jobs', 'list'])).data).toMatchObject({ jobs: [] });
+    expect((await json(folder, ['purge'])).data).toMatchObject({ dryRun: false, removed: 0 });
+  });
+
+  it('retries and discards the dead letters of all', async () => {
+    const folder = several();
+    const ids = await dieOnBoth(folder);
+    const dry = await json(folder, ['dead', 'retry', '--all', '--dry-run']);
+    expect(dry.data).toMatchObject({ backends: ['default', 'fast'], would: 2, retried: 0 });
+    const { code, stderr } = await answered(folder, ['dead', 'retry', '--all'], 'y');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('All of it, 2 together? [y/N]')]);
+    expect((await json(folder, ['status', '--sort', 'ready'])).data!.queues).toMatchObject([
+      { backend: 'default', queue: 'mail', ready: 1, dead: 0 },
+      { backend: 'default', queue: 'default', ready: 0, dead: 0 },
+      { backend: 'fast', queue: 'mail', ready: 1, dead: 0 },
+    ]);
+    await drainMail(folder);
+    expect((await cli(folder, ['dead', 'discard', '--all', '--max', '1', '--yes'])).stderr).toContain(
+      'Expected --backend beside --max, got none: only one backend knows which are the newest.',
+    );
+    const named = await json(folder, ['dead', 'retry', ...ids]);
+    expect(named.data).toMatchObject({ retried: 2, missing: [] });
+    await drainMail(folder);
+    const { data } = await json(folder, ['dead', 'discard', '--all', '--yes']);
+    expect(data).toMatchObject({ backends: ['default', 'fast'], discarded: 2 });
+    expect((await json(folder, ['dead', 'discard', '--all', '--yes'])).code).toBe(3);
+  });
+
+  it('cancels jobs and empties queues wherever they are', async () => {
+    const folder = several();
+    const sent = async (job: string, payload: object) =>
+      (await json(folder, ['enqueue', job, JSON.stringify(payload)])).data!.id as string;
+    const ids = [await sent('greet', { name: 'Ada' }), await sent('mail.send', { to: 'Ada' })];
+    expect(await json(folder, ['jobs', 'cancel', ...ids])).toMatchObject({
+      code: 0,
+      data: { cancelled: 2, results: Object.fromEntries(ids.map((id) => [id, 'cancelled'])) },
+    });
+    const mixed = await json(folder, ['jobs', 'cancel', ids[1]!, await sent('greet', { name: 'Ben' })]);
+    expect([mixed.code, mixed.data!.cancelled]).toEqual([1, 1]);
+    await sent('greet', { name: 'Ada' });
+    await sent('mail.send', { to: 'Ada' });
+    const { data } = await json(folder, ['clear', 'default', 'mail', '--yes']);
+    expect(data).toMatchObject({ removed: 2, queues: { default: 1, mail: 1 } });
+    const unknown = await cli(folder, ['clear', 'default', 'mial', '--yes']);
+    expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('no queue "mial"')]);
+  });
+
+  it('frees a limit and asks a worker to drain wherever they are', async () => {
+    const folder = project({
+      'longshore.config.ts': severalOn(files).replace('backend: "fast"', '$&, concurrency: { limit: 1 }'),
+    });
+    await beatOnEach(folder);
+    const key = 'queue:mail:concurrency';
+    const fast = await sqlite(join(folder, 'fast.db'));
+    const slot = { key, limit: 1, holdMs: 3_600_000, queue: 'mail', rank: 0 };
+    await fast.stores!.limits!.take([{ ...slot, holder: 'job', owner: 'job' }]);
+    await fast.close();
+    expect((await cli(folder, ['limits', 'reset', key])).code).toBe(2);
+    const { code, stderr } = await answered(folder, ['limits', 'reset', key], 'y');
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining(`fast: ${key}: 1 slot in use, 0 jobs waiting. Free it? [y/N]`),
+    ]);
+    expect((await cli(folder, ['limits', 'reset', key, '--yes'])).code).toBe(3);
+    expect(await json(folder, ['workers', 'drain', 'fast:1'])).toMatchObject({
+      code: 0,
+      data: { worker: 'fast', draining: true },
+    });
+    expect((await cli(folder, ['workers', 'drain', 'other:1'])).code).toBe(3);
+  });
+
+  it('is watched as one picture', async () => {
+    const folder = several();
+    await beatOnEach(folder);
+    await cli(folder, ['enqueue', 'mail.send', '{"to":"Ada"}']);
+    for (const line of ['top', 'top mail', 'status --watch', 'workers --watch', 'jobs list --watch']) {
+      const gone = new AbortController();
+      const stdout = new PassThrough();
+      const ended = cli(folder, [...line.split(' '), '--json'], { hungUp: gone.signal, stdout });
+      const [chunk] = await once(stdout, 'data');
+      gone.abort();
+      expect([line, (await ended).code]).toEqual([line, 0]);
+      const data = JSON.parse(String(chunk));
+      expect(data.backends).toEqual(['default', 'fast']);
+      if ('queues' in data)
+        expect(data).toMatchObject({
+          queues: [
+            ...(line === 'top mail' ? [] : [{ backend: 'default', queue: 'default', ready: 0 }]),
+            { backend: 'fast', queue: 'mail', ready: 1 },
+          ],
+          workers: { healthy: line === 'top mail' ? 1 : 2 },
+        });
+      if ('totals' in data) expect(data.totals).toMatchObject({ healthy: 2, running: 2 });
+    }
   });
 
   it('names one that is away, and shows the others', async () => {
