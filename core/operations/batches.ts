@@ -2,7 +2,7 @@ import { batchPattern } from '../envelope/flow-ids.ts';
 import { childStates } from '../features/batches/roles.ts';
 import type { ChildrenRequest } from '../features/batches/show.ts';
 import type { Batch } from '../kernel/app/batch.ts';
-import { change, look, notThere, type Subject } from './operation.ts';
+import { change, look, mustExist, notThere, type Resource } from './operation.ts';
 import { count, moment, object, orNull, text } from './shapes.ts';
 
 const share = orNull({ type: 'number', minimum: 0 });
@@ -25,10 +25,11 @@ const members = {
   completedAt: orNull(moment),
 };
 
-const batch: Subject<Batch> = {
+const batch: Resource<Batch> = {
   noun: 'batch',
   parameter: 'id',
   text: 'id of a batch, whole',
+  check: (client, id) => mustExist(batch, client, id),
   find: async ({ batches }, id) => (batchPattern.test(id) ? batches.get(id) : null),
   // It may have children of any job, and does not remember which.
   needs: 'all jobs',

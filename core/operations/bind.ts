@@ -1,15 +1,30 @@
 /** The methods of an operator, made from the records of operations. */
 
+import type { Client } from '../kernel/enqueue/client.ts';
+import { forEach } from '../kit/parallel.ts';
 import { audited } from './audit.ts';
 import type { OperatorHost } from './host.ts';
-import { type Change, type Look, notThere, type Operation, outcomeOf, textOf } from './operation.ts';
+import {
+  type AnyChange,
+  type Change,
+  type Look,
+  notThere,
+  type Operation,
+  type OwnEntries,
+  outcomeOf,
+  textOf,
+} from './operation.ts';
+import { selectionText } from './words.ts';
 
-type Method<One> =
-  One extends Look<infer Args, infer Result>
-    ? (...args: Args) => Promise<Result>
-    : One extends Change<infer Args, infer _, infer Returned>
-      ? (...args: Args) => Promise<Returned>
-      : never;
+type Method<One> = One extends { readonly each: true; run(client: Client, id: string): Promise<infer Result> }
+  ? (ids: readonly string[]) => Promise<Readonly<Record<string, Result>>>
+  : One extends OwnEntries<infer Args, infer Returned>
+    ? (...args: Args) => Promise<Returned>
+    : One extends Look<infer Args, infer Result>
+      ? (...args: Args) => Promise<Result>
+      : One extends Change<infer Args, infer _, infer Returned>
+        ? (...args: Args) => Promise<Returned>
+        : never;
 export type Methods<Group> = { readonly [Name in keyof Group]: Method<Group[Name]> };
 
 export const bind = <Group extends Readonly<Record<string, Operation>>>(
@@ -17,28 +32,51 @@ export const bind = <Group extends Readonly<Record<string, Operation>>>(
   group: Group,
 ): Methods<Group> =>
   Object.fromEntries(
-    Object.entries(group).map(([name, operation]) => [
-      name,
-      (...args: never) =>
-        operation.action ? act(host, operation, args) : operation.run(host.client, ...(args as [])),
-    ]),
+    Object.entries(group).map(([name, operation]) => [name, methodOf(host, operation)]),
   ) as Methods<Group>;
 
-// biome-ignore lint/suspicious/noExplicitAny: what it takes and returns is its own
-type AnyChange = Change<any, any, any>;
+function methodOf(host: OperatorHost, operation: Operation): (...args: readonly unknown[]) => unknown {
+  if (operation.perform) return async (...args) => operation.perform(host, ...args);
+  if (!operation.action) return async (...args) => operation.run(host.client, ...args);
+  if (operation.each) return (ids) => actOnEach(host, operation, ids as readonly string[]);
+  return (...args) => act(host, operation, args);
+}
 
-/** Throws `NOT_FOUND`. Without its subject there is no entry. */
-async function act(host: OperatorHost, operation: AnyChange, args: readonly string[]): Promise<unknown> {
+async function act(host: OperatorHost, operation: AnyChange, args: readonly unknown[]): Promise<unknown> {
   const { client } = host;
-  const { action, subject, run, returned } = operation;
-  const [target = ''] = args;
-  if (subject && !(await subject.find(client, target))) throw notThere(subject, target);
+  const { action, subject, run, entry, returned } = operation;
+  const target: string = operation.target?.(args) ?? String(args[0]);
+  await subject?.check?.(client, ...(args as [string]));
   return audited(host, action, target, async (record) => {
     const result: unknown = await run(client, ...args);
     const outcome = outcomeOf(result);
     if (subject && outcome === 'unknown') throw notThere(subject, target);
-    if (outcome === 'nothing') record(0, textOf(operation, result));
-    else record(typeof result === 'number' ? result : 1);
+    if (entry) record(...entry(result, args));
+    else if (outcome === 'nothing') record(0, textOf(operation, result, target));
+    else if (result !== undefined) record(typeof result === 'number' ? result : 1);
     return returned ? returned(result) : result;
+  });
+}
+
+const atOnce = 16;
+
+function actOnEach(
+  host: OperatorHost,
+  { action, run }: AnyChange,
+  ids: readonly string[],
+): Promise<Record<string, unknown>> {
+  return audited(host, action, selectionText({ ids }, {}), async (record) => {
+    const results: Record<string, unknown> = {};
+    let count = 0;
+    record(count);
+    await forEach(
+      new Set(ids),
+      async (id) => {
+        results[id] = await run(host.client, id);
+        if (['done', 'later'].includes(outcomeOf(results[id]))) record(++count);
+      },
+      atOnce,
+    );
+    return results;
   });
 }

@@ -1,7 +1,7 @@
 import { chainPattern } from '../envelope/flow-ids.ts';
 import type { Chain } from '../kernel/app/chain.ts';
 import { statuses } from '../kit/records/partitions.ts';
-import { change, look, type Subject } from './operation.ts';
+import { change, look, mustExist, type Resource } from './operation.ts';
 import { count, list, moment, object, orNull, text } from './shapes.ts';
 
 const status = orNull({ enum: statuses });
@@ -16,10 +16,11 @@ const job = object({
   error: orNull(text),
 });
 
-const chain: Subject<Chain> = {
+const chain: Resource<Chain> = {
   noun: 'chain',
   parameter: 'id',
   text: 'id of a chain, whole',
+  check: (client, id) => mustExist(chain, client, id),
   find: async ({ chains }, id) => (chainPattern.test(id) ? chains.get(id) : null),
   owners({ links }) {
     const jobs = links.flatMap((link) => link.jobs);

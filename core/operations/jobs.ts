@@ -1,102 +1,136 @@
-/** Cancels, promotes, changes and removes jobs, and runs jobs again. */
-
 import { LongshoreError } from '../base/errors.ts';
-import type { CancelResult } from '../contract/store.ts';
+import { closeBreaker } from '../features/limits/breaker.ts';
+import { limitsFor, pauseJob, resumeJob } from '../features/limits/pause.ts';
+import { stoppedJobs } from '../features/limits/stopped-jobs.ts';
+import type { EnqueuedJob } from '../kernel/app/options.ts';
 import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import { verified } from '../kernel/enqueue/anew.ts';
 import type { Client, JobChange } from '../kernel/enqueue/client.ts';
 import { loadPayload } from '../kernel/enqueue/offload.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { update as updateJob } from '../kernel/enqueue/waiting.ts';
-import { forEach } from '../kit/parallel.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
-import { audited } from './audit.ts';
-
-import type { OperatorHost } from './host.ts';
-import type { OperatorAction } from './types.ts';
+import { change, changeEach, look, type Subject } from './operation.ts';
 import { unmasked } from './unmask.ts';
-import { selectionText } from './words.ts';
 
-const atOnce = 16;
+const job: Subject = { noun: 'job', parameter: 'id', text: 'id of a job' };
 
-export const cancel = (host: OperatorHost, ids: readonly string[]): Promise<Record<string, CancelResult>> =>
-  onEach(
-    host,
-    'job.cancel',
-    ids,
-    (id) => host.client.cancel(id),
-    (result) => result === 'cancelled' || result === 'cancelling',
-  );
+const kind: Subject = {
+  noun: 'job',
+  parameter: 'name',
+  text: 'name of a job of the app',
+  check: (client, name) => void limitsFor(client, name),
+};
 
-export const promote = (host: OperatorHost, ids: readonly string[]): Promise<Record<string, boolean>> =>
-  onEach(host, 'job.promote', ids, (id) => host.client.promote(id), Boolean);
+const waits = 'The job does not wait any more: it runs, has ended or was removed.';
 
-export const remove = (host: OperatorHost, ids: readonly string[]): Promise<Record<string, boolean>> =>
-  onEach(host, 'job.remove', ids, (id) => host.client.remove(id), Boolean);
+/** For the audit log, of what enqueueing gave. */
+export const enqueuedEntry = ({ id, duplicate }: Pick<EnqueuedJob, 'id' | 'duplicate'>) =>
+  duplicate ? ([0, `job ${id} stands for it`] as const) : ([1, `enqueued as ${id}`] as const);
 
-function onEach<Result>(
-  host: OperatorHost,
-  action: OperatorAction,
-  ids: readonly string[],
-  work: (id: string) => Promise<Result>,
-  isDone: (result: Result) => boolean,
-): Promise<Record<string, Result>> {
-  return audited(host, action, selectionText({ ids }, {}), async (record) => {
-    const results: Record<string, Result> = {};
-    let count = 0;
-    await forEach(
-      new Set(ids),
-      async (id) => {
-        results[id] = await work(id);
-        if (isDone(results[id])) record(++count);
-      },
-      atOnce,
-    );
-    record(count);
-    return results;
-  });
-}
-
-/** The log names what was changed, and never a payload. */
-export function update(host: OperatorHost, id: string, change: JobChange<unknown>): Promise<boolean> {
-  return audited(host, 'job.update', id, async (record) => {
-    const isDone = await updateJob(host.client, null, id, change, unmasked);
-    record(isDone ? 1 : 0, Object.keys(change).join(', '));
-    return isDone;
-  });
-}
+export const jobs = {
+  cancel: changeEach({
+    action: 'job.cancel',
+    summary: 'Cancel a job',
+    subject: job,
+    run: (client, id: string) => client.cancel(id),
+    done: 'Cancelled.',
+    later: 'Its worker is told to abort it, and may finish first.',
+    nothing: 'The job has ended: there is nothing to cancel any more.',
+  }),
+  runAgain: change({
+    action: 'job.run-again',
+    summary: 'Enqueue a new job with the payload of this one',
+    subject: job,
+    run: runAgain,
+    entry: enqueuedEntry,
+    returned: ({ id }) => id,
+    done: 'Enqueued again, as a new job.',
+  }),
+  promote: changeEach({
+    action: 'job.promote',
+    summary: 'Let a job that is delayed, or waits for its next attempt, run now',
+    subject: job,
+    run: (client, id: string) => client.promote(id),
+    done: 'It runs as soon as a worker is free.',
+    nothing: waits,
+  }),
+  update: change({
+    action: 'job.update',
+    summary: 'Change a job that waits; what is left out stays',
+    subject: job,
+    run: (client, id: string, change: JobChange<unknown>) => updateJob(client, null, id, change, unmasked),
+    // Names what was changed, and never a payload.
+    entry: (isDone, [, change]) => [isDone ? 1 : 0, Object.keys(change).join(', ')],
+    done: 'Changed.',
+    nothing: waits,
+  }),
+  remove: changeEach({
+    action: 'job.remove',
+    summary: 'Take a job that waits out of the queue, with its record',
+    subject: job,
+    run: (client, id: string) => client.remove(id),
+    done: 'Removed.',
+    nothing: waits,
+  }),
+  pause: change({
+    action: 'job.pause',
+    summary: 'Let no job of this name begin until it is resumed',
+    subject: kind,
+    run: (client, name: string) => pauseJob(client, name),
+    returned: () => {},
+    done: (_, name) => `${name} is paused: running jobs end, and within 5 s no other begins.`,
+    already: 'It was paused already.',
+  }),
+  resume: change({
+    action: 'job.resume',
+    summary: 'Let the jobs of this name begin again',
+    subject: kind,
+    run: (client, name: string) => resumeJob(client, name),
+    returned: () => {},
+    done: (_, name) => `${name} goes on: its jobs that wait come now.`,
+    already: 'It was not paused.',
+  }),
+  closeBreaker: change({
+    action: 'job.close-breaker',
+    summary: 'Forget the failures of a job, so that all that wait for its breaker run',
+    subject: kind,
+    run: (client, name: string) => closeBreaker(client, name),
+    returned: () => {},
+    done: (_, name) => `The failures of ${name} are forgotten: its jobs that wait come now.`,
+    already: 'It had no failures.',
+  }),
+  stopped: look({
+    summary: 'Names of jobs that are paused, or whose breaker is open',
+    run: (client) => stoppedJobs(client),
+  }),
+};
 
 /** With an idempotency key of its own: under the old one it would be taken for done. */
-export function runAgain(host: OperatorHost, id: string): Promise<string> {
-  const { client } = host;
-  return audited(host, 'job.run-again', id, async (record) => {
-    const body = await bodyOf(client, id);
-    const envelope = verified(client.app, body);
-    if (envelope.identifier !== id)
-      throw new LongshoreError(
-        'ENVELOPE',
-        `What is kept of job ${id} is signed for job ${envelope.identifier}: it was copied.`,
-      );
-    const job = client.app.jobs.get(envelope.job);
-    if (!job)
-      throw new LongshoreError(
-        'UNKNOWN_JOB',
-        `No job "${envelope.job}" is defined here. Run it again with an app that has it.`,
-      );
-    const payload = envelope.claim ? await loadPayload(client.stores, envelope) : envelope.payload;
-    if (typeof payload === 'symbol') throw notKept(id);
-    const { queue, priority, maxRetries, name, context } = envelope;
-    const enqueued = await client.enqueue(job, payload, {
-      queue,
-      priority,
-      maxRetries,
-      idempotencyKey: `run-again:${client.app.newId()}`,
-      ...(name != null && { name }),
-      context: context ?? {},
-    });
-    if (enqueued.duplicate) record(0, `job ${enqueued.id} stands for it`);
-    else record(1, `enqueued as ${enqueued.id}`);
-    return enqueued.id;
+async function runAgain(client: Client, id: string): Promise<EnqueuedJob> {
+  const body = await bodyOf(client, id);
+  const envelope = verified(client.app, body);
+  if (envelope.identifier !== id)
+    throw new LongshoreError(
+      'ENVELOPE',
+      `What is kept of job ${id} is signed for job ${envelope.identifier}: it was copied.`,
+    );
+  const job = client.app.jobs.get(envelope.job);
+  if (!job)
+    throw new LongshoreError(
+      'UNKNOWN_JOB',
+      `No job "${envelope.job}" is defined here. Run it again with an app that has it.`,
+    );
+  const payload = envelope.claim ? await loadPayload(client.stores, envelope) : envelope.payload;
+  if (typeof payload === 'symbol') throw notKept(id);
+  const { queue, priority, maxRetries, name, context } = envelope;
+  return client.enqueue(job, payload, {
+    queue,
+    priority,
+    maxRetries,
+    idempotencyKey: `run-again:${client.app.newId()}`,
+    ...(name != null && { name }),
+    context: context ?? {},
   });
 }
 

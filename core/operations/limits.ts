@@ -1,37 +1,54 @@
 /** Limits in the hands of an operator. */
 
 import { isStorable } from '../base/json.ts';
-import { type LimitFilter, type LimitPage, limitStoreOf, listLimits } from '../features/limits/views.ts';
+import { type LimitFilter, limitStoreOf, listLimits } from '../features/limits/views.ts';
 import { wakeAll } from '../features/limits/wake.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
-import { audited } from './audit.ts';
-import type { OperatorHost } from './host.ts';
+import { change, look } from './operation.ts';
 
 const longestKey = 500;
 const mostAtOnce = 10_000;
 
-export async function list({ client }: OperatorHost, filter: LimitFilter = {}): Promise<LimitPage> {
-  const { prefix = '', after = '', max = 1 } = filter;
-  for (const [name, text] of Object.entries({ prefix, after }))
-    if (!isKey(text)) throw wrongOption(`${name} to be a text of at most ${longestKey} characters`);
-  if (!Number.isSafeInteger(max) || max < 1 || max > mostAtOnce)
-    throw wrongOption(`max to be an integer from 1 to ${mostAtOnce}, got ${max}`);
-  return listLimits(client, filter);
-}
-
-/** Jobs that have a slot go on without it, and those that wait come at once. */
-export async function reset(host: OperatorHost, key: string): Promise<boolean> {
-  const limits = limitStoreOf(host.client);
-  if (!isKey(key) || key === '')
-    throw wrongOption(`the key of a limit to be a text of 1 to ${longestKey} characters`);
-  return audited(host, 'limit.reset', key, async (record) => {
-    const changed = await limits.reset(key);
-    await wakeAll(host.client, key);
-    if (changed) record(1);
-    else record(0, 'Nothing was in use, and nothing was held.');
-    return changed;
-  });
-}
+export const limits = {
+  list: look({
+    summary: 'Limits that are in use, and those that the app declares',
+    input: {
+      prefix: { kind: 'text', text: 'whose keys begin so' },
+      max: { kind: 'integer', least: 1, most: 1_000, text: 'at most this many' },
+      after: { kind: 'text', text: 'go on behind this key' },
+    },
+    async run(client, filter: LimitFilter = {}) {
+      const { prefix = '', after = '', max = 1 } = filter;
+      for (const [name, text] of Object.entries({ prefix, after }))
+        if (!isKey(text)) throw wrongOption(`${name} to be a text of at most ${longestKey} characters`);
+      if (!Number.isSafeInteger(max) || max < 1 || max > mostAtOnce)
+        throw wrongOption(`max to be an integer from 1 to ${mostAtOnce}, got ${max}`);
+      return listLimits(client, filter);
+    },
+  }),
+  reset: change({
+    action: 'limit.reset',
+    summary: 'Free the slots of a limit, and let the jobs that wait for it come',
+    subject: {
+      noun: 'limit',
+      parameter: 'name',
+      text: 'key of a limit',
+      check(client, key) {
+        limitStoreOf(client);
+        if (!isKey(key) || key === '')
+          throw wrongOption(`the key of a limit to be a text of 1 to ${longestKey} characters`);
+      },
+    },
+    // Jobs that have a slot go on without it.
+    async run(client, key: string) {
+      const changed = await limitStoreOf(client).reset(key);
+      await wakeAll(client, key);
+      return changed;
+    },
+    done: 'Free again: the jobs that wait for it come now.',
+    already: 'Nothing was in use, and nothing was held.',
+  }),
+};
 
 const isKey = (text: unknown): text is string =>
   typeof text === 'string' && text.length <= longestKey && isStorable(text);

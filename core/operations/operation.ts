@@ -5,6 +5,7 @@
 
 import { LongshoreError } from '../base/errors.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
+import type { OperatorHost } from './host.ts';
 import type { Json } from './shapes.ts';
 import type { OperatorAction } from './types.ts';
 
@@ -23,14 +24,20 @@ export interface Owner {
 /** What a credential for HTTP must have. `all jobs`: it is bound to no jobs. */
 export type Need = 'all jobs';
 
-/** What an operation is about: a batch, a chain. */
-export interface Subject<Found = unknown> {
+/** What an operation is given first: the id of a batch, the name of a queue. */
+export interface Subject {
   /** As messages and the OpenAPI document call it: `batch`. */
   readonly noun: string;
   /** What stands for it in a path. */
   readonly parameter: 'id' | 'name';
   /** Its argument, for the help of a command. */
   readonly text: string;
+  /** Before an operator changes anything, or writes an entry. Throws for a value that cannot be meant. */
+  check?(client: Client, given: string, ...more: readonly unknown[]): void | Promise<void>;
+}
+
+/** A subject that callers look at over HTTP. */
+export interface Resource<Found = unknown> extends Subject {
   /** `null` = there is none, or it cannot be one. */
   find(client: Client, given: string): Promise<Found | null>;
   readonly needs?: Need;
@@ -48,8 +55,8 @@ export interface Subject<Found = unknown> {
 
 /** One value beside the subject: a member of a query or a body, a flag of a command. */
 export type Input = { readonly text: string } & (
-  | { readonly kind: 'text' }
-  | { readonly kind: 'integer'; readonly least: number; readonly most: number }
+  | { readonly kind: 'text' | 'moment' | 'duration' | 'flag' | 'json' }
+  | { readonly kind: 'integer' | 'number'; readonly least: number; readonly most: number }
   | { readonly kind: 'choice'; readonly of: readonly string[] }
 );
 
@@ -62,24 +69,28 @@ export interface HttpRoute<Result> {
   /** Statuses of refusals beside those that follow from the record. */
   readonly errors?: readonly 409[];
   /** Beside the subject as it is afterwards. */
-  readonly more?: { readonly shape: NamedShape; of(result: Result): Json };
+  readonly more?: { readonly shape: NamedShape; of(result: NoInfer<Result>): Json };
 }
 
-interface Common<Args extends readonly unknown[], Result> {
+interface Described {
   /** For people, as an infinitive: `Cancel the children of a batch that have not ended`. */
   readonly summary: string;
   /** Given as the first argument. */
   readonly subject?: Subject;
   /** Given as members of the last argument. */
   readonly input?: Readonly<Record<string, Input>>;
+}
+
+interface Run<Args extends readonly unknown[], Result> extends Described {
   /** Of several backends the client finds the right one. */
   run(client: Client, ...args: Args): Promise<Result>;
-  /** The surfaces that have no route of their own for it. */
+  /** Without it HTTP has no route, or writes one by hand. */
   readonly http?: HttpRoute<Result>;
+  readonly perform?: never;
 }
 
 /** Looks at something. `null` = there is no such thing. */
-export interface Look<Args extends readonly unknown[], Result> extends Common<Args, Result> {
+export interface Look<Args extends readonly unknown[], Result> extends Run<Args, Result> {
   readonly action?: never;
   readonly done?: never;
   readonly later?: never;
@@ -87,33 +98,60 @@ export interface Look<Args extends readonly unknown[], Result> extends Common<Ar
 }
 
 /** Changes something, between two audit entries. */
-export interface Change<Args extends readonly [string, ...unknown[]], Result, Returned>
-  extends Common<Args, Result> {
-  /** In the audit log, whose target is the first argument. */
+export interface Change<Args extends readonly unknown[], Result, Returned> extends Run<Args, Result> {
+  /** In the audit log. */
   readonly action: OperatorAction;
-  /** What people read when it is done, and for a `result` that says so when it is not. */
-  readonly done: string | ((result: Result) => string);
+  /** In the audit log. @default the first argument */
+  target?(args: NoInfer<Args>): string;
+  /** What people read when it is done. */
+  readonly done: string | ((result: NoInfer<Result>, target: string) => string);
   /** Instead of `done` where a worker has to hear of it first. */
   readonly later?: string;
-  /** When there was nothing to change: a refusal, except for the operator. */
+  /** When it is too late to change it: a refusal, except for the operator. */
   readonly nothing?: string;
+  /** When it was so before. That is no refusal. */
+  readonly already?: string;
+  /** For the audit log, where the result says more than its outcome. */
+  entry?(result: NoInfer<Result>, args: NoInfer<Args>): readonly [count: number, note?: string];
   /** What the operator resolves with. @default the result */
-  returned?(result: Result): Returned;
+  returned?(result: NoInfer<Result>): Returned;
   /** It may take longer than a request usually does. */
+  readonly lasts?: true;
+  /** An operator does it to each of a list. */
+  readonly each?: true;
+}
+
+/** Does not fit between two entries that are written for it: it writes its own. */
+export interface OwnEntries<Args extends readonly unknown[], Returned> extends Described {
+  readonly action: OperatorAction;
+  perform(host: OperatorHost, ...args: Args): Promise<Returned>;
   readonly lasts?: true;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what they take and return differs
-export type Operation = Look<any, any> | Change<any, any, any>;
+// biome-ignore lint/suspicious/noExplicitAny: what it takes and returns is its own
+export type AnyChange = Change<any, any, any>;
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export type AnyLook = Look<any, any>;
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export type Operation = AnyLook | AnyChange | OwnEntries<any, any>;
 
-/** Keeps the types of one record. */
+/** Keeps the types of one record. `run` comes before the members that are given its result. */
 export const look = <const Args extends readonly unknown[], Result>(
   record: Look<Args, Result>,
 ): Look<Args, Result> => record;
 
-export const change = <const Args extends readonly [string, ...unknown[]], Result, Returned = Result>(
+export const change = <const Args extends readonly unknown[], Result, Returned = Result>(
   record: Change<Args, Result, Returned>,
 ): Change<Args, Result, Returned> => record;
+
+/** What an operator does to each of a list of ids. */
+export const changeEach = <Result>(
+  record: Change<readonly [id: string], Result, Result>,
+): Change<readonly [id: string], Result, Result> & { readonly each: true } => ({ ...record, each: true });
+
+export const withOwnEntries = <const Args extends readonly unknown[], Returned>(
+  record: OwnEntries<Args, Returned>,
+): OwnEntries<Args, Returned> => record;
 
 /** How a change went, by its result: client and operators say it in the same words everywhere. */
 export type Outcome = 'done' | 'later' | 'nothing' | 'unknown';
@@ -125,15 +163,17 @@ export function outcomeOf(result: unknown): Outcome {
 }
 
 /** For people: what the change did, or why it did nothing. */
-export function textOf<Result>(
-  { done, later, nothing }: Pick<Change<[string], Result, unknown>, 'done' | 'later' | 'nothing'>,
-  result: Result,
-): string {
+export function textOf(operation: AnyChange, result: unknown, target: string): string {
+  const { done, later, nothing, already } = operation;
   const outcome = outcomeOf(result);
-  if (outcome === 'nothing' && nothing !== undefined) return nothing;
-  if (outcome === 'later' && later !== undefined) return later;
-  return typeof done === 'string' ? done : done(result);
+  const other = outcome === 'nothing' ? (nothing ?? already) : outcome === 'later' ? later : undefined;
+  return other ?? (typeof done === 'string' ? done : done(result, target));
 }
 
 export const notThere = ({ noun }: Pick<Subject, 'noun'>, given: string): LongshoreError =>
   new LongshoreError('NOT_FOUND', `There is no ${noun} ${JSON.stringify(given.slice(0, 96))} here.`);
+
+/** For `check`. Throws `NOT_FOUND`. */
+export async function mustExist(resource: Resource, client: Client, given: string): Promise<void> {
+  if (!(await resource.find(client, given))) throw notThere(resource, given);
+}

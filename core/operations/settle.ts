@@ -37,7 +37,7 @@ export async function retry(
   });
 }
 
-export function discard(
+export async function discard(
   host: OperatorHost,
   selection: DeadLetterSelection,
   options: BulkOptions = {},

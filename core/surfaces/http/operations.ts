@@ -3,11 +3,13 @@
 import { LongshoreError, shown } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
 import {
+  type AnyChange,
+  type AnyLook,
   type HttpRoute,
   type Need,
   type Operation,
   outcomeOf,
-  type Subject,
+  type Resource,
   textOf,
 } from '../../operations/operation.ts';
 import { shaped } from '../../operations/shapes.ts';
@@ -18,8 +20,10 @@ import { Refusal } from './problem.ts';
 
 export type Run = (endpoint: Endpoint, call: Call, parameter: string) => Promise<Answer>;
 
-// biome-ignore lint/suspicious/noExplicitAny: of any operation
-export type RoutedOperation = Operation & { readonly http: HttpRoute<any> };
+export type RoutedOperation = (AnyChange | AnyLook) & {
+  readonly http: HttpRoute<unknown>;
+  readonly subject: Resource;
+};
 
 export const routedOperations: readonly RoutedOperation[] = Object.values(operations).flatMap((group) =>
   Object.values(group as Readonly<Record<string, Operation>>).filter(
@@ -46,12 +50,11 @@ const needs: Readonly<Record<Need, { has(caller: Caller): boolean; readonly deta
   },
 };
 
-export const mayUse = (caller: Caller, { subject }: Pick<Operation, 'subject'>): boolean =>
-  subject?.needs === undefined || needs[subject.needs].has(caller);
+export const mayUse = (caller: Caller, { subject }: Pick<RoutedOperation, 'subject'>): boolean =>
+  subject.needs === undefined || needs[subject.needs].has(caller);
 
 function runOf(operation: RoutedOperation): Run {
   const { http, subject, run } = operation;
-  if (!subject) throw new Error(`${http.route} needs a subject`);
   return async (endpoint, call, id) => {
     const view = async () => {
       const found = await mine(endpoint, call, subject, id);
@@ -66,7 +69,7 @@ function runOf(operation: RoutedOperation): Run {
     const result: unknown = await asked(subject, () => run(endpoint.client, id));
     const outcome = outcomeOf(result);
     if (outcome === 'unknown') throw unknown(subject, id);
-    if (outcome === 'nothing') throw new Refusal(409, 'CONFLICT', textOf(operation, result));
+    if (outcome === 'nothing') throw new Refusal(409, 'CONFLICT', textOf(operation, result, id));
     more = http.more?.of(result) ?? {};
     return { status: outcome === 'later' ? 202 : 200, body: await view() };
   };
@@ -76,7 +79,7 @@ function runOf(operation: RoutedOperation): Run {
 async function mine<Found>(
   { client }: Endpoint,
   { caller }: Call,
-  subject: Subject<Found>,
+  subject: Resource<Found>,
   id: string,
 ): Promise<Found> {
   if (!mayUse(caller, { subject })) throw new Refusal(403, 'FORBIDDEN', needs[subject.needs!].detail);
@@ -89,13 +92,13 @@ async function mine<Found>(
   throw unknown(subject, id);
 }
 
-function unknown({ noun, origin }: Subject, id: string): Refusal {
+function unknown({ noun, origin }: Resource, id: string): Refusal {
   const detail = `Expected the id of a ${noun} that is still kept and yours, got ${shown(id)}. Check it: ${origin}.`;
   return new Refusal(404, 'NOT_FOUND', detail);
 }
 
 /** A failure of the store that is no answer to the caller becomes one of the backend. */
-async function asked<T>({ noun, notKept }: Subject, ask: () => Promise<T>): Promise<T> {
+async function asked<T>({ noun, notKept }: Resource, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {

@@ -1,0 +1,49 @@
+import { checkQueue } from '../base/checks.ts';
+import { adminOf } from '../kernel/enqueue/admin-of.ts';
+import { drainWorker } from '../kernel/worker/drain.ts';
+import { clearQueue } from './forget-jobs.ts';
+import { change, type Subject } from './operation.ts';
+
+const queue: Subject = {
+  noun: 'queue',
+  parameter: 'name',
+  text: 'name of a queue',
+  check(client, name) {
+    checkQueue(name);
+    adminOf(client);
+  },
+};
+
+export const queues = {
+  pause: change({
+    action: 'queue.pause',
+    summary: 'Let no job of a queue begin until it is resumed',
+    subject: queue,
+    run: (client, name: string) => adminOf(client).pause(name),
+    done: (_, name) => `${name} is paused: running jobs end, and no other begins.`,
+  }),
+  resume: change({
+    action: 'queue.resume',
+    summary: 'Let the jobs of a paused queue begin again',
+    subject: queue,
+    run: (client, name: string) => adminOf(client).resume(name),
+    done: (_, name) => `${name} goes on.`,
+  }),
+  clear: change({
+    action: 'queue.clear',
+    summary: 'Remove the jobs of a queue that wait',
+    subject: queue,
+    run: (client, name: string) => clearQueue(client, name),
+    done: (count, name) => `${count} waiting ${count === 1 ? 'job' : 'jobs'} removed from ${name}.`,
+  }),
+};
+
+export const workers = {
+  drain: change({
+    action: 'worker.drain',
+    summary: 'Ask a worker to take no more jobs, and to stop when its own have ended',
+    subject: { noun: 'worker', parameter: 'id', text: 'id of a worker' },
+    run: (client, id: string) => drainWorker(client, id),
+    done: 'It hears of it with its next heartbeat: then it takes no more jobs, and stops when its own have ended.',
+  }),
+};
