@@ -1,0 +1,76 @@
+/** What version 0.1.0 has left in each store goes on with today's code. */
+
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { TableClient } from '@azure/data-tables';
+import { createClient } from '@redis/client';
+import { it } from 'vitest';
+import { createDynamoTable, dynamoStore } from '../../../functions/aws/dynamo/index.ts';
+import { tableStore } from '../../../functions/azure/table/index.ts';
+import { postgres } from '../../../local/backends/postgres/index.ts';
+import { redis } from '../../../local/backends/redis/index.ts';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { startDynamo } from '../../kit/servers/dynamo-server.ts';
+import { shared } from '../../kit/shared/shared.ts';
+import { goOn } from '../../kit/stored/everything/go-on.ts';
+import { jsonText, sqliteFile, sqlText } from '../../kit/stored/everything/restore.ts';
+import { runSql } from '../postgres/load.ts';
+import { freshDatabase } from '../postgres/schemas.ts';
+import { freshRedis } from '../redis/database.ts';
+
+it('in Postgres', async () => {
+  const { url, drop } = await freshDatabase();
+  await runSql(url, await sqlText('postgres.sql'));
+  await goOn(async (clock) => ({ backend: postgres({ url, clock }) }));
+  await drop();
+});
+
+it('in Redis', async () => {
+  const url = await freshRedis();
+  const client = createClient({ url, RESP: 2 });
+  await client.connect();
+  for (const command of await jsonText<string[]>('redis.json')) {
+    const bytes = (text: string) =>
+      text.startsWith('base64:') ? Buffer.from(text.slice(7), 'base64') : Buffer.from(text);
+    await client.sendCommand(command.map(bytes) as never);
+  }
+  client.destroy();
+  await goOn(async (clock) => ({ backend: redis({ url, clock }) }));
+});
+
+it('in DynamoDB, beside a queue', async () => {
+  const { endpoint, close } = await startDynamo();
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }; // the server takes any
+  const requestHandler = { requestTimeout: 0 };
+  const client = new DynamoDBClient({ endpoint, region: 'eu-central-1', credentials, requestHandler });
+  const where = { table: 'stored', client };
+  await createDynamoTable(where);
+  for (const Item of await jsonText<Record<string, never>>('dynamo.json'))
+    await client.send(new PutItemCommand({ TableName: 'stored', Item }));
+  const { path, remove } = await sqliteFile('dynamo-queue.sql');
+  await goOn(async (clock) => {
+    const store = dynamoStore({ ...where, clock });
+    await store.migrate();
+    return { backend: sqlite({ path, clock }), store };
+  });
+  await remove();
+  client.destroy();
+  await close();
+});
+
+it('in Table storage, beside a queue', async () => {
+  const { connectionString } = await shared('azurite');
+  const where = { table: 'stored', connectionString };
+  const client = TableClient.fromConnectionString(connectionString, where.table, {
+    allowInsecureConnection: true,
+  });
+  await client.createTable();
+  for (const entity of await jsonText<{ partitionKey: string; rowKey: string }>('table.json'))
+    await client.createEntity(entity);
+  const { path, remove } = await sqliteFile('table-queue.sql');
+  await goOn(async (clock) => {
+    const store = tableStore({ ...where, clock });
+    await store.migrate();
+    return { backend: sqlite({ path, clock }), store };
+  });
+  await remove();
+});
