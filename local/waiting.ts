@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../core/base/clock.ts';
 
-export { within } from '../core/base/within.ts';
+export { within } from '../core/base/clock.ts';
 
 /** For `ms`, or until the signal aborts. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>

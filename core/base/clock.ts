@@ -1,4 +1,4 @@
-/** Time comes in, so that a test can own it. */
+/** Time comes in, so that a test can own it: waiting, and an end for what may take for ever. */
 
 import { crypto } from './crypto.ts';
 
@@ -19,6 +19,27 @@ export interface Clock {
 /** Waits for others, who are done within milliseconds. */
 export const pause = (clock: Clock, ms: number): Promise<void> =>
   clock.pause?.(ms) ?? new Promise((resolve) => void clock.after(ms, resolve));
+
+/** Resolves after so long, or when the signal aborts. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      cancel();
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    signal?.addEventListener('abort', end);
+  });
+}
+
+/** What `work` gives, or what `late` gives or throws when that takes longer; `work` is then left to itself. */
+export async function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => T): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(Math.max(0, ms), resolve);
+  return Promise.race([work, promise.then(late)]).finally(cancel);
+}
 
 export const steadyNow = (clock: Clock): number => (clock.steadyNow ?? clock.now)();
 

@@ -1,6 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { type ErrorCode, LongshoreError } from './errors.ts';
-import type { LongshoreEvent } from './events.ts';
+import type { Events, LongshoreEvent } from './events.ts';
 import { masked } from './mask.ts';
 
 /** What a handler threw, as plain data that can be stored. */
@@ -117,3 +117,25 @@ export function backendError(during: string, cause: unknown): LongshoreError {
 /** Its beginning, in so many characters at most. */
 export const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1)}…` : text;
+
+/** For failures of webhooks and heartbeats: whoever knows the URL of one can call it. */
+export const messageWithoutUrls = (error: unknown): string =>
+  toError(error).message.replaceAll(/\w+:\/\/\S+/g, '[URL]');
+
+/** Makes a write that only describes: its failure is an event, and changes nothing for the job. `null` = it failed. */
+export async function reportingFailures<T>(
+  events: Events,
+  during: string,
+  ids: readonly string[],
+  write: () => Promise<T>,
+  store: 'record' | 'payload' | 'metric' | 'audit' | 'key' | 'batch' = 'record',
+): Promise<T | null> {
+  try {
+    return await write();
+  } catch (cause) {
+    const message = `The ${store} store failed while ${during}: ${toError(cause).message}`;
+    const error = cause instanceof LongshoreError ? cause : new LongshoreError('BACKEND', message, { cause });
+    events.emit({ type: 'store.failed', during, ids, error });
+    return null;
+  }
+}

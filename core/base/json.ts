@@ -57,3 +57,21 @@ const cut = (path: string): string => (path.length > 120 ? `${path.slice(0, 117)
 
 /** Text that every queue and store can keep as it is: without half a surrogate pair, which UTF-8 has not, and without U+0000. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+/** JSON may escape them. Not every store takes them as they are: Azurite refuses a transaction that has one. */
+export const withoutSeparators = (json: string): string =>
+  json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+
+const quotedNames = new Map<string, string>();
+const mostNames = 1_000;
+
+/** As JSON. For what a program has few of, such as names of jobs, queues and keys. */
+export function quoted(name: string): string {
+  let text = quotedNames.get(name);
+  if (text === undefined) {
+    if (quotedNames.size === mostNames) quotedNames.clear();
+    text = JSON.stringify(name);
+    quotedNames.set(name, text);
+  }
+  return text;
+}

@@ -1,6 +1,6 @@
 /** Texts that a store keeps and that Longshore acts on later. They are signed as envelopes are, and bound to what they are kept under. */
 
-import { withoutSeparators } from '../base/separators.ts';
+import { withoutSeparators } from '../base/json.ts';
 import { verifyText } from './envelope.ts';
 import type { KeyRing } from './signing.ts';
 

@@ -1,6 +1,6 @@
 /** Writes and signs an envelope. A process that only runs jobs starts without. */
 
-import { quoted } from '../base/quote.ts';
+import { quoted } from '../base/json.ts';
 import type { Envelope } from './envelope.ts';
 import type { KeyRing } from './signing.ts';
 

@@ -1,8 +1,7 @@
 /** An action between the two entries that tell of it: without the first one nothing is done. */
 
 import { LongshoreError } from '../base/errors.ts';
-import { toError } from '../base/failure.ts';
-import { reportingFailures } from '../base/store-failures.ts';
+import { reportingFailures, toError } from '../base/failure.ts';
 import type { AuditEntry } from '../contract/audit.ts';
 import type { OperatorHost } from './host.ts';
 import type { OperatorAction } from './types.ts';

@@ -1,7 +1,7 @@
 /** Jobs that somebody takes out of the queue: what is kept elsewhere of them hears of it here, because no attempt will tell. */
 
+import { reportingFailures } from '../base/failure.ts';
 import { slices } from '../base/slices.ts';
-import { reportingFailures } from '../base/store-failures.ts';
 import { adminOf } from '../kernel/enqueue/admin-of.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { forgetJobs } from '../kernel/enqueue/forget.ts';

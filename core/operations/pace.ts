@@ -1,6 +1,6 @@
 /** How fast letters go out, and how many together. */
 
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 
 /**
  * Whoever takes one dead letter from SQS or Service Bus takes others in passing, and their deliveries are counted. So
@@ -8,20 +8,6 @@ import type { Clock } from '../base/clock.ts';
  */
 const mostPasses = 200;
 const mostTogether = 500;
-
-/** Resolves after so long, or when the signal aborts. */
-export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal?.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = () => {
-      cancel();
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const cancel = clock.after(ms, end);
-    signal?.addEventListener('abort', end);
-  });
-}
 
 export function paceOf(
   perSecond: number | undefined,
@@ -43,7 +29,7 @@ export function paceOf(
       if (perSecond === undefined) return;
       const delayMs = freeAt - clock.now();
       freeAt = Math.max(freeAt, clock.now()) + (count * 1_000) / perSecond;
-      await pause(clock, delayMs, signal);
+      await sleep(clock, delayMs, signal);
     },
   };
 }

@@ -1,11 +1,10 @@
 /** What becomes of retried letters, so that no more go out when too many fail again. */
 
+import { sleep } from '../base/clock.ts';
 import type { JobRecord } from '../contract/store.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { forEach } from '../kit/parallel.ts';
-
-import { pause } from './pace.ts';
 
 /** The first ones tell whether the cause is gone: they are few. */
 const firstSize = 10;
@@ -66,7 +65,7 @@ export function watchOf(client: Client, percent: number, signal: AbortSignal | u
         await look();
         onLook();
         if (open.size === 0 || waitedMs >= longestWaitMs || signal?.aborted) break;
-        await pause(client.app.clock, lookEveryMs, signal);
+        await sleep(client.app.clock, lookEveryMs, signal);
       }
       size = Math.max(1, open.size === 0 ? size * 2 : Math.min(size, ran - before));
       return ran > 0 && (failedAgain * 100) / ran > percent;

@@ -2,7 +2,7 @@
 
 import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
-import { reportingFailures } from '../base/store-failures.ts';
+import { reportingFailures } from '../base/failure.ts';
 import { lookAtBatches } from '../features/batches/look.ts';
 import { tick } from '../features/schedules/tick.ts';
 import { eachOf, scoped } from '../kernel/enqueue/backends.ts';

@@ -1,7 +1,6 @@
 /** The faults of `longshore dev`, as its supervisor causes them: with processes, and with the time of all of them. */
 
-import { systemClock } from '../../core/base/clock.ts';
-import { within } from '../../core/base/within.ts';
+import { systemClock, within } from '../../core/base/clock.ts';
 import type { FaultResult } from '../../core/surfaces/dashboard/api.ts';
 import type { AttemptName, Caught, WorkerCalls } from './calls.ts';
 import type { Child } from './child.ts';

@@ -1,5 +1,6 @@
 /** The faults that a worker of `longshore dev` causes itself, on a job that it runs or on the next one. */
 
+import { sleep } from '../../core/base/clock.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import type { AttemptMiddleware } from '../../core/kernel/app/job.ts';
@@ -117,7 +118,7 @@ export function faultyWorker(
       async hold() {
         queue.hold();
         for (let waitedMs = 0; queue.isBusy && waitedMs < longestHoldMs; waitedMs += lookMs)
-          await new Promise<void>((resolve) => void app.clock.after(lookMs, resolve));
+          await sleep(app.clock, lookMs);
         return running.size;
       },
       free: () => queue.free(),

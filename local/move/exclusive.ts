@@ -1,7 +1,7 @@
 /** Keeps two moves from one another, and a move from a backend into itself. */
 
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/base/clock.ts';
+import { type Clock, sleep } from '../../core/base/clock.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { KeyStore } from '../../core/contract/store.ts';
 
@@ -51,7 +51,7 @@ export async function exclusive(
       if (!notified) waiting();
       notified = true;
       const waitMs = Math.min(500, Math.max(10, claim.until - clock.now()));
-      await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+      await sleep(clock, waitMs);
     }
     held.push(stores.keys);
   }

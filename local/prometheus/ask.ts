@@ -1,7 +1,6 @@
 /** Questions to services that may never answer, asked at most so often and waited for at most so long. */
 
-import type { Clock } from '../../core/base/clock.ts';
-import { within } from '../../core/base/within.ts';
+import { type Clock, within } from '../../core/base/clock.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Sample } from './registrar.ts';

@@ -1,8 +1,8 @@
 /** Sends notices to their targets, and keeps those that a target has not taken. */
 
+import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
-import { messageWithoutUrls } from '../../base/without-urls.ts';
+import { messageWithoutUrls } from '../../base/failure.ts';
 import type { AlertHost, AlertNotice, Alerts, AlertTarget } from '../../kernel/app/alerts.ts';
 import { type AlertState, type QueuedNotice, queued, type TargetState } from './state.ts';
 

@@ -1,7 +1,7 @@
 /** One look at every rule. Of all hosts that look one does it, and leaves what it has seen in the key store. */
 
+import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
 import type { KeyClaim } from '../../contract/store.ts';
 import type {
   AlertFacts,

@@ -1,7 +1,7 @@
 /** What the conditions ask, each thing once per evaluation and with an end. */
 
+import { within } from '../../base/clock.ts';
 import { config, LongshoreError } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
 import type { KeyStore } from '../../contract/store.ts';
 import type { AlertFacts, AlertHost } from '../../kernel/app/alerts.ts';
 import type { Schedule } from '../../kernel/app/schedule.ts';

@@ -1,4 +1,4 @@
-import { reportingFailures } from '../../base/store-failures.ts';
+import { reportingFailures } from '../../base/failure.ts';
 import type { Replacement } from '../../contract/admin.ts';
 import { childOf } from '../../envelope/flow-ids.ts';
 import { deadLettersOf } from '../../kernel/enqueue/admin-of.ts';

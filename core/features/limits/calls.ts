@@ -1,7 +1,7 @@
 /** Calls of one turn of the event loop as one call of the store: a worker begins and ends many jobs at once. */
 
+import { within } from '../../base/clock.ts';
 import { config, LongshoreError } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
 import type { SlotAnswer, SlotRequest, TakenSlot } from '../../contract/limits.ts';
 import { patienceOf } from '../../kernel/attempt/answered.ts';
 import type { Attempt } from '../../kernel/attempt/attempt.ts';

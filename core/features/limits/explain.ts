@@ -1,7 +1,7 @@
 /** Why a job waits, in words for people. */
 
 import { isName } from '../../base/checks.ts';
-import { span } from '../../base/span.ts';
+import { span } from '../../base/duration.ts';
 import type { JobRecord } from '../../contract/store.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { goneAfterMs } from '../../kit/worker-state.ts';

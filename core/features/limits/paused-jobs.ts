@@ -1,8 +1,8 @@
 /** Which jobs are paused, as this process has read it last. */
 
+import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
-import { within } from '../../base/within.ts';
 import type { LimitStore } from '../../contract/limits.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 

@@ -4,9 +4,8 @@
  * it again changes nothing. A process that dies loses what it counted since its last flush.
  */
 
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, within } from '../../base/clock.ts';
 import { backendError } from '../../base/failure.ts';
-import { within } from '../../base/within.ts';
 import type { MetricRow, MetricStore } from '../../contract/metrics.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { stepOf } from '../../kit/records/metric-steps.ts';

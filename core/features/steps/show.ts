@@ -1,7 +1,7 @@
 /** What a job remembers of its steps, for people. */
 
+import { span } from '../../base/duration.ts';
 import { masked } from '../../base/mask.ts';
-import { span } from '../../base/span.ts';
 import type { JobRecord, Stores } from '../../contract/store.ts';
 import { forEach } from '../../kit/parallel.ts';
 import { isSleep, isWait, nameOfJob, type RememberedStep, stepsIn } from './log.ts';

@@ -4,8 +4,7 @@
  */
 
 import { LongshoreError } from '../../base/errors.ts';
-import { backendError } from '../../base/failure.ts';
-import { reportingFailures } from '../../base/store-failures.ts';
+import { backendError, reportingFailures } from '../../base/failure.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { Upload } from '../../kernel/enqueue/offload.ts';
 import { forEach } from '../../kit/parallel.ts';

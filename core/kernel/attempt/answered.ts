@@ -1,6 +1,5 @@
-import { steadyNow } from '../../base/clock.ts';
+import { steadyNow, within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
 import type { Attempt } from './attempt.ts';
 
 const longestMs = 30_000;

@@ -6,7 +6,7 @@
 
 import { steadyNow } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import { reportingFailures } from '../../base/store-failures.ts';
+import { reportingFailures } from '../../base/failure.ts';
 import { answered } from './answered.ts';
 import type { Attempt, End, EndStep } from './attempt.ts';
 import { keptOf } from './verdict.ts';

@@ -1,9 +1,9 @@
 /** Calls an app's `onError` and `onDeadLetter`. A call that throws, rejects or hangs changes nothing for its job. */
 
+import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import type { JobFacts } from '../../base/events.ts';
 import { toError } from '../../base/failure.ts';
-import { within } from '../../base/within.ts';
 import type { JobFailure } from '../../contract/outcome.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
 import type { App } from '../app/app.ts';

@@ -3,8 +3,8 @@
  * until the store is back. An end may be written late, and twice.
  */
 
+import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
 import type { Client } from '../enqueue/client.ts';
 
 export interface LateEnd {

@@ -1,9 +1,8 @@
 /** Tells the monitor of a schedule when a run of its job begins and how it ends. Never changes how it ends. */
 
-import { steadyNow } from '../../base/clock.ts';
+import { steadyNow, within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
-import { messageWithoutUrls } from '../../base/without-urls.ts';
+import { messageWithoutUrls } from '../../base/failure.ts';
 import { scheduleOf } from '../../envelope/schedule-of.ts';
 import type { PingKind, Schedule } from '../app/schedule.ts';
 import type { Attempt, Verdict } from './attempt.ts';

@@ -2,8 +2,7 @@
 
 import { steadyNow } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import { errorText } from '../../base/failure.ts';
-import { reportingFailures } from '../../base/store-failures.ts';
+import { errorText, reportingFailures } from '../../base/failure.ts';
 import type { AttemptEnd, RecordedJob, RecordWriter } from '../../contract/store.ts';
 import { messageFactsOf } from '../../envelope/facts.ts';
 import { answered } from './answered.ts';

@@ -1,10 +1,10 @@
 /** The job that a rule makes of a message of another program. */
 
 import { createHash } from 'node:crypto';
+import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
-import { within } from '../../base/within.ts';
 import type { ForeignJob, ForeignMessage } from '../../contract/foreign.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
 import { writeEnvelope } from '../../envelope/write-envelope.ts';

@@ -1,7 +1,6 @@
 /** Forgets what stores keep beside a job that was cancelled or removed while it waited. Loaded with the first such call. */
 
-import { backendError } from '../../base/failure.ts';
-import { reportingFailures } from '../../base/store-failures.ts';
+import { backendError, reportingFailures } from '../../base/failure.ts';
 import { childOf } from '../../envelope/flow-ids.ts';
 import { leaveLines } from '../../features/limits/lines.ts';
 import { nameOfJob } from '../../features/steps/log.ts';

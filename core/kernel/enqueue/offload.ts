@@ -5,9 +5,8 @@
 
 import { crypto } from '../../base/crypto.ts';
 import { config, LongshoreError } from '../../base/errors.ts';
-import { backendError } from '../../base/failure.ts';
+import { backendError, reportingFailures } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
-import { reportingFailures } from '../../base/store-failures.ts';
 import type { PayloadStore, Stores } from '../../contract/store.ts';
 import { alreadyDone, type Envelope, type OffloadedPayload } from '../../envelope/envelope.ts';
 import { forEach } from '../../kit/parallel.ts';

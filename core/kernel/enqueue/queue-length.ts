@@ -1,8 +1,8 @@
 /** Refuses jobs for queues that are full. Loaded with the first job for a queue with a `maxLength`. */
 
+import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
-import { within } from '../../base/within.ts';
 import type { OutgoingMessage, QueueBackend, SendResult } from '../../contract/queue.ts';
 import type { Client } from './client.ts';
 import type { Upload } from './offload.ts';

@@ -1,7 +1,7 @@
 /** Waits for the end of a job. Loaded with the first call of `result()`. */
 
+import { within } from '../../base/clock.ts';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { EndWatch, JobRecord, RecordStore } from '../../contract/store.ts';
 import { believed } from '../../kit/records/believe.ts';

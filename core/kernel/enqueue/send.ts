@@ -1,7 +1,7 @@
 /** From signed messages to the queue: large payloads go first, then the messages, then their records. */
 
 import { config, shown } from '../../base/errors.ts';
-import { reportingFailures } from '../../base/store-failures.ts';
+import { reportingFailures } from '../../base/failure.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { RecordedJob, RecordWriter } from '../../contract/store.ts';
 import type { MaybeUnique } from '../../features/unique/ask.ts';

@@ -1,9 +1,9 @@
 /** Changes, promotes and removes jobs that wait. Loaded with the first such call. */
 
 import { config, LongshoreError, shown } from '../../base/errors.ts';
+import { reportingFailures } from '../../base/failure.ts';
 import { hint } from '../../base/nearest.ts';
 import { priorityOf } from '../../base/priority.ts';
-import { reportingFailures } from '../../base/store-failures.ts';
 import type { PendingJobs, WaitingChange, WaitingJob } from '../../contract/waiting.ts';
 import { alreadyDone, type Envelope } from '../../envelope/envelope.ts';
 import type { Job } from '../app/job.ts';

@@ -4,7 +4,7 @@
  * though it has done its work.
  */
 
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import type { Ack, JobSettler } from '../../contract/queue.ts';
 
 interface Waiting {
@@ -70,7 +70,7 @@ export function groupAcks(
     for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const pausedMs = pauseMs * (0.5 + random() / 2);
       if (stopped || clock.now() + pausedMs >= until) return reject(failure);
-      await new Promise<void>((resume) => void clock.after(pausedMs, resume));
+      await sleep(clock, pausedMs);
       try {
         return resolve((await settler.ack([ack]))[0] === true);
       } catch {

@@ -3,9 +3,8 @@
  * hangs costs nobody else anything.
  */
 
-import { steadyNow } from '../../base/clock.ts';
+import { steadyNow, within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
 import type { JobSettler } from '../../contract/queue.ts';
 import { forEach } from '../../kit/parallel.ts';
 import { leaseEnd, type Run } from '../attempt/run.ts';

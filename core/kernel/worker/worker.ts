@@ -5,9 +5,9 @@
 
 import { once } from 'node:events';
 import { constants, hostname } from 'node:os';
+import { within } from '../../base/clock.ts';
 import type { StopReason } from '../../base/events.ts';
 import { backendError } from '../../base/failure.ts';
-import { within } from '../../base/within.ts';
 import type { Ack, JobLease } from '../../contract/queue.ts';
 import { collectorOf } from '../../features/metrics/collector.ts';
 import { refuseInsideIsolate } from '../../features/sandbox/inside.ts';

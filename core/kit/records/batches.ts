@@ -1,7 +1,6 @@
 /** A store of batches over any table that can compare and swap. Marks are the truth; the head says which blocks of them are full. */
 
 import type { Clock } from '../../base/clock.ts';
-import { crypto } from '../../base/crypto.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import type { BatchState, BatchStore, ChildEnd } from '../../contract/batches.ts';
 import { forEach } from '../parallel.ts';
@@ -29,6 +28,7 @@ import {
 } from './batch-rules.ts';
 import type { LimitTable } from './limits.ts';
 import { lookList } from './look-list.ts';
+import { backOff } from './swap.ts';
 
 /** Texts by name: `b` heads, `m` marks, `l` the list by age, `o` what is open, by when to look. Lists are asked for `l` and `o` only. */
 export type BatchTable = Pick<LimitTable, 'read' | 'write' | 'remove' | 'list' | 'pauseMs'>;
@@ -64,7 +64,8 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
     make: (text: string | undefined) => { text: string | null; endsAt: number; answer: T },
   ): Promise<T> {
     for (let tries = 0; tries < mostTries; tries++) {
-      if (tries > 0 && table.pauseMs) await pause(Math.min(longestPauseMs, table.pauseMs * 2 ** (tries - 1)));
+      if (tries > 0 && table.pauseMs)
+        await backOff(Math.min(longestPauseMs, table.pauseMs * 2 ** (tries - 1)));
       const found = await table.read(name);
       const { text, endsAt, answer } = make(found?.text);
       if (text === null || text === found?.text) return answer;
@@ -332,7 +333,3 @@ const countsOf = ({ ended, failed }: Marks): Counts => {
   const bad = countBits(failed);
   return [countBits(ended) - bad, bad];
 };
-
-/** Chance keeps those who lost together from meeting again. */
-const pause = (mostMs: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, crypto().randomInt(0, mostMs + 1)));

@@ -28,6 +28,7 @@ import {
   taken,
   woken,
 } from './limit-rules.ts';
+import { backOff } from './swap.ts';
 
 /** Texts by name. A name is the key of a limit, or the id of a job that waits, with a letter before it. */
 export interface LimitTable {
@@ -98,7 +99,8 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     decide: (text: string | undefined) => Promise<{ answer: T; text: string | null; endsAt: number }>,
   ): Promise<T> {
     for (let tries = 0; tries < mostTries; tries++) {
-      if (tries > 0 && table.pauseMs) await pause(Math.min(longestPauseMs, table.pauseMs * 2 ** (tries - 1)));
+      if (tries > 0 && table.pauseMs)
+        await backOff(Math.min(longestPauseMs, table.pauseMs * 2 ** (tries - 1)));
       const found = await table.read(name);
       const { answer, text, endsAt } = await decide(found?.text);
       if (text === (found?.text ?? null)) return answer;
@@ -310,10 +312,6 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     },
   };
 }
-
-/** Chance keeps those who lost together from meeting again. */
-const pause = (mostMs: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, crypto().randomInt(0, mostMs + 1)));
 
 /** By key, each item with its place among all. */
 function groupsOf<Item extends { readonly key: string }>(

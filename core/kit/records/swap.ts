@@ -35,12 +35,12 @@ export async function swap<T>(
       const version = await store.write(name, text, found?.version ?? null, endsAt!);
       if (version !== null) return { answer, now: { text, version } };
     }
-    if (tries > 2) await pause(Math.min(longestPauseMs, 2 ** tries));
+    if (tries > 2) await backOff(Math.min(longestPauseMs, 2 ** tries));
     found = await store.read(name);
   }
   throw new LongshoreError('BACKEND', `Expected to write ${name}, lost ${mostTries} races.`);
 }
 
-/** Chance keeps those who lost together from meeting again. */
-const pause = (mostMs: number): Promise<void> =>
+/** Chance keeps writers that have lost a race together from meeting again. */
+export const backOff = (mostMs: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, Math.random() * mostMs));

@@ -1,8 +1,8 @@
 /** The dashboard as a function from a `Request` to a `Response`: whatever speaks fetch can serve it. */
 
 import { randomUUID } from 'node:crypto';
+import { within } from '../../base/clock.ts';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
-import { within } from '../../base/within.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { readJson } from '../http/body.ts';
 import { checkBasePath, report } from '../http/mount.ts';

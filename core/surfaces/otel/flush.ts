@@ -1,8 +1,7 @@
 /** Sends what was recorded before a function is frozen. */
 
 import { checkInteger } from '../../base/checks.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
-import { within } from '../../base/within.ts';
+import { type Clock, systemClock, within } from '../../base/clock.ts';
 import { warnOnce } from './warn-once.ts';
 
 export interface FlushingOptions {

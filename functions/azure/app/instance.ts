@@ -1,9 +1,9 @@
 /** The state of one instance of a function app: connections opened on first use, running jobs, the log of each call. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { within } from '../../../core/base/clock.ts';
 import { config, type LongshoreError } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
-import { within } from '../../../core/base/within.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import { type Collector, collectorOf } from '../../../core/features/metrics/collector.ts';
 import type { App } from '../../../core/kernel/app/app.ts';

@@ -1,6 +1,6 @@
 /** The audit log in the table. Loaded when somebody acts or reads it. */
 
-import { withoutSeparators } from '../../../core/base/separators.ts';
+import { withoutSeparators } from '../../../core/base/json.ts';
 import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type AuditPosition, auditLog } from '../../../core/kit/records/audit-log.ts';

@@ -1,6 +1,6 @@
 /** Schedules that were made at run time. Loaded with the first tick, or with the first of them. */
 
-import { withoutSeparators } from '../../../core/base/separators.ts';
+import { withoutSeparators } from '../../../core/base/json.ts';
 import type { ScheduleStore, StoredSchedule } from '../../../core/contract/schedules.ts';
 import type { Table } from './api.ts';
 import { momentText, schedulesPartition as partition, textOf, textProperties } from './layout.ts';

@@ -1,6 +1,6 @@
 /** Texts by name in the table, which can compare and swap: what limits and batches are made of. */
 
-import { withoutSeparators } from '../../../core/base/separators.ts';
+import { withoutSeparators } from '../../../core/base/json.ts';
 import { emptyLimit } from '../../../core/kit/records/limit-rules.ts';
 import type { LimitTable } from '../../../core/kit/records/limits.ts';
 import { sortable, sortableRange } from '../../../core/kit/records/sortable.ts';

@@ -1,8 +1,8 @@
 /** What the parts of the backend share. */
 
 import { randomUUID } from 'node:crypto';
+import { within } from '../../../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
-import { within } from '../../../core/base/within.ts';
 import { createMetadata } from '../../../core/kit/metadata.ts';
 import { createWarnings } from '../../../core/kit/warnings.ts';
 import { backendDefaults } from '../shared/defaults.ts';

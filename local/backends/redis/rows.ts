@@ -1,7 +1,7 @@
 /** Reads and writes the texts that Redis keeps of a job. jobs.lua describes them. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import { quoted } from '../../../core/base/quote.ts';
+import { quoted } from '../../../core/base/json.ts';
 import type { DeadLetter, DeadLetterSummary, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { MessageFacts } from '../../../core/contract/facts.ts';
 import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';

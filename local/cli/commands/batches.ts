@@ -1,4 +1,4 @@
-import { span } from '../../../core/base/span.ts';
+import { span } from '../../../core/base/duration.ts';
 import { childStates } from '../../../core/features/batches/roles.ts';
 import type { BatchChild, BatchDetail } from '../../../core/features/batches/show.ts';
 import type { Batch } from '../../../core/kernel/app/batch.ts';

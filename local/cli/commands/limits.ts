@@ -1,4 +1,4 @@
-import { span } from '../../../core/base/span.ts';
+import { span } from '../../../core/base/duration.ts';
 import type { LimitView } from '../../../core/features/limits/views.ts';
 import { words } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';

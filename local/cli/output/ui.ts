@@ -3,7 +3,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { columnsOf, cutTo, padTo, wrapped } from './width.ts';
 
-export { span } from '../../../core/base/span.ts';
+export { span } from '../../../core/base/duration.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../../core/base/clock.ts';
-import { within } from '../../../core/base/within.ts';
+import { systemClock, within } from '../../../core/base/clock.ts';
 
 it('work whose time is over already has until the next turn, without a warning of Node', async () => {
   const warnings: Error[] = [];

@@ -1,8 +1,8 @@
 /** The state of this moment: the backend is asked once for all who look, and not at all while nobody does. */
 
+import { within } from '../../../base/clock.ts';
 import { shown } from '../../../base/errors.ts';
 import { cut } from '../../../base/failure.ts';
-import { within } from '../../../base/within.ts';
 import type { QueueStats } from '../../../contract/admin.ts';
 import { queueRates, totalRates } from '../../../features/metrics/rates.ts';
 import { adminOf } from '../../../kernel/enqueue/admin-of.ts';
