@@ -1,10 +1,10 @@
 /** A client of several backends. */
 
 import type { CancelResult, JobRecord, Stores } from '../contract/store.ts';
-import type { MetricReport, MetricRequest } from '../features/metrics/report.ts';
 import type { App } from '../kernel/app/app.ts';
 import type { Job } from '../kernel/app/job.ts';
 import type { Jsonified } from '../kernel/app/jsonified.ts';
+import type { MetricReport, MetricRequest } from '../kernel/app/metric-report.ts';
 import type { Client, ResultOptions } from '../kernel/enqueue/client.ts';
 
 export interface RoutingOptions {

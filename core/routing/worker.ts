@@ -3,8 +3,8 @@
 import { refuseRenamed } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
-import { refuseInsideIsolate } from '../features/sandbox/inside.ts';
 import type { App } from '../kernel/app/app.ts';
+import { refuseInsideIsolate } from '../kernel/app/isolation.ts';
 import { type Backends, isBackend, jobsOn, queuesOn } from '../kernel/enqueue/backends.ts';
 import { settingsOf, type WorkerOptions, type WorkerSummary } from '../kernel/worker/options.ts';
 import type { Worker } from '../kernel/worker/state.ts';

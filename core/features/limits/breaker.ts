@@ -7,12 +7,12 @@
 import { backendError } from '../../base/failure.ts';
 import type { LimitState, LimitStore, TakenSlot } from '../../contract/limits.ts';
 import type { Breaker } from '../../kernel/app/breaker.ts';
+import { breakerPrefix } from '../../kernel/app/limit-keys.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted, Attempt, End } from '../../kernel/attempt/attempt.ts';
 import { isFailure, resultOf } from '../../kernel/attempt/verdict.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { ofAttempt } from './holders.ts';
-import { breakerPrefix } from './keys.ts';
 import { ask, most, parkedMs, slotOf } from './slots.ts';
 import { wakeAll } from './wake.ts';
 

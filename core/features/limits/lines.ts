@@ -2,8 +2,8 @@
 
 import { backendError } from '../../base/failure.ts';
 import type { LimitState } from '../../contract/limits.ts';
+import { breakerPrefix } from '../../kernel/app/limit-keys.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { breakerPrefix } from './keys.ts';
 import { mostWoken, promoteOwed, promoteWaiters } from './wake.ts';
 
 /** Keys that one look reads. The next look goes on behind them. */

@@ -3,8 +3,8 @@
 import type { LimitState } from '../../contract/limits.ts';
 import type { Stores } from '../../contract/store.ts';
 import type { Breaker, StoppedJob } from '../../kernel/app/breaker.ts';
+import { breakerPrefix } from '../../kernel/app/limit-keys.ts';
 import { stateIn } from './breaker.ts';
-import { breakerPrefix } from './keys.ts';
 import { pausePrefix } from './paused-jobs.ts';
 
 interface Host {

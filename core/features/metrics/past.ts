@@ -1,8 +1,8 @@
 /** Compares a job with the usual day of its own last 30: the median of them, which a few worse days do not change. */
 
 import { checkNumber } from '../../base/checks.ts';
+import type { Flag, PastThresholds } from '../../kernel/app/metric-report.ts';
 import { quantile } from './histogram.ts';
-import type { Flag, PastThresholds } from './report.ts';
 import { failedOf, ranOf, type Tally } from './tally.ts';
 
 export function flagsOf(

@@ -2,13 +2,20 @@
 
 import { config, shown } from '../../base/errors.ts';
 import type { MetricFilter, MetricStep, MetricStore } from '../../contract/metrics.ts';
+import {
+  type Durations,
+  ends,
+  type JobNumbers,
+  type MetricPeriod,
+  type MetricReport,
+  type MetricRequest,
+} from '../../kernel/app/metric-report.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { stepMs, stepOf } from '../../kit/records/metric-steps.ts';
 import { type Histogram, quantile } from './histogram.ts';
 import { flagsOf } from './past.ts';
-import type { Durations, JobNumbers, MetricPeriod, MetricReport, MetricRequest } from './report.ts';
 import { type Sums, sums } from './roll-up.ts';
-import { add, ends, newTally, ranOf, sumOf, type Tally } from './tally.ts';
+import { add, newTally, ranOf, sumOf, type Tally } from './tally.ts';
 
 const periods: Readonly<Record<MetricPeriod, { readonly step: MetricStep; readonly steps: number }>> = {
   hour: { step: 'minute', steps: 60 },

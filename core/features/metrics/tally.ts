@@ -2,6 +2,7 @@
 
 import type { Outcome } from '../../base/events.ts';
 import type { AbandonReason } from '../../contract/outcome.ts';
+import { type AttemptEnding, ends } from '../../kernel/app/metric-report.ts';
 import {
   addHistogram,
   type Histogram,
@@ -10,23 +11,6 @@ import {
   packHistogram,
   unpackHistogram,
 } from './histogram.ts';
-
-/** Ways in which an attempt can end, as people count them. */
-export const ends = [
-  'done',
-  /** Not run: its idempotency key was done already. */
-  'skipped',
-  /** Failed, to be tried again. */
-  'retried',
-  /** Given back without an attempt being spent: a shutdown, a busy key, a snooze. */
-  'released',
-  /** Failed for good, or refused. */
-  'dead',
-  'cancelled',
-  /** The lease was lost, so its end changed nothing. */
-  'lost',
-] as const;
-export type AttemptEnding = (typeof ends)[number];
 
 export interface Tally extends Record<AttemptEnding, number> {
   /** Of attempts that ran. */

@@ -7,6 +7,7 @@ import { toError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
 import { compose } from '../../kernel/app/compose.ts';
 import { currentContext, withContext } from '../../kernel/app/context.ts';
+import { markIsolate } from '../../kernel/app/isolation.ts';
 import type { HandlerContext, Job, RunFacts } from '../../kernel/app/job.ts';
 import type { EnqueuedJob } from '../../kernel/app/options.ts';
 import { validate } from '../../kernel/app/schema.ts';
@@ -14,7 +15,6 @@ import type { OwnContext } from '../../kernel/attempt/around-handler.ts';
 import { outputOf } from '../../kernel/attempt/output.ts';
 import { rateLimited } from '../../kernel/attempt/rate-limited.ts';
 import { createFlowsInside, type FlowsInside } from './flows-inside.ts';
-import { markIsolate } from './inside.ts';
 import { createLog } from './logging.ts';
 import {
   type FromIsolate,

@@ -3,10 +3,9 @@
 import { config } from '../../base/errors.ts';
 import type { SqlTransaction } from '../../contract/queue.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
-import { insideIsolate } from '../../features/sandbox/inside.ts';
 import { currentContext, withContext } from '../app/context.ts';
 import type { StepOptions } from '../app/durable.ts';
-import type { Isolation } from '../app/isolation.ts';
+import { type Isolation, insideIsolate } from '../app/isolation.ts';
 import type { HandlerContext } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { attemptFacts } from './announce.ts';

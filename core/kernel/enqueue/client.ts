@@ -2,13 +2,13 @@
 
 import type { QueueBackend, SendResult } from '../../contract/queue.ts';
 import type { CancelResult, JobRecord, Stores } from '../../contract/store.ts';
-import type { MetricReport, MetricRequest } from '../../features/metrics/report.ts';
 import type { App } from '../app/app.ts';
 import type { Batches, SendBatch } from '../app/batch.ts';
 import type { Chains, SendChain } from '../app/chain.ts';
 import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
 import type { Jsonified } from '../app/jsonified.ts';
+import type { MetricReport, MetricRequest } from '../app/metric-report.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import type { Schedules } from '../app/stored-schedule.ts';
 

@@ -1,4 +1,4 @@
-import type { JobReport, MetricPoint } from '../../../core/features/metrics/report.ts';
+import type { JobReport, MetricPoint } from '../../../core/kernel/app/metric-report.ts';
 import type { Live, Overview as OverviewData } from '../../../core/surfaces/dashboard/api.ts';
 import { isUnavailable } from '../data/client.ts';
 import { bytes, count, duration, durationSteps, orNone, percent, rate, shortCount } from '../data/format.ts';

@@ -3,7 +3,7 @@ import type {
   MetricPeriod,
   MetricReport,
   Flag as PastFlag,
-} from '../../../core/features/metrics/report.ts';
+} from '../../../core/kernel/app/metric-report.ts';
 import { queueFlag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { name, oneOf } from '../config/values.ts';

@@ -5,12 +5,12 @@ import {
   type Counted,
   count,
   countMemory,
-  ends,
   newTally,
   packTally,
   type Tally,
   unpackTally,
 } from '../../../core/features/metrics/tally.ts';
+import { ends } from '../../../core/kernel/app/metric-report.ts';
 
 const acked: Counted = {
   job: 'mail',

@@ -1,5 +1,5 @@
 import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
-import type { MetricPeriod } from '../../../features/metrics/report.ts';
+import type { MetricPeriod } from '../../../kernel/app/metric-report.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import type { Overview } from '../api.ts';
 import type { Run } from '../call.ts';

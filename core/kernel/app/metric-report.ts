@@ -1,7 +1,23 @@
 /** The numbers of jobs, as they are asked for and answered. */
 
 import type { MetricStep } from '../../contract/metrics.ts';
-import type { AttemptEnding } from './tally.ts';
+
+/** Ways in which an attempt can end, as people count them. */
+export const ends = [
+  'done',
+  /** Not run: its idempotency key was done already. */
+  'skipped',
+  /** Failed, to be tried again. */
+  'retried',
+  /** Given back without an attempt being spent: a shutdown, a busy key, a snooze. */
+  'released',
+  /** Failed for good, or refused. */
+  'dead',
+  'cancelled',
+  /** The lease was lost, so its end changed nothing. */
+  'lost',
+] as const;
+export type AttemptEnding = (typeof ends)[number];
 
 export type MetricPeriod = 'hour' | 'day' | 'month';
 

@@ -4,8 +4,8 @@ import { LongshoreError } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
 import { faultOf } from '../../base/text.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
-import type { Limit } from '../../kernel/app/flow-control.ts';
-import type { Job } from '../../kernel/app/job.ts';
+import type { Limit } from './flow-control.ts';
+import type { Job } from './job.ts';
 
 export const breakerPrefix = 'breaker:';
 
