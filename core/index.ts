@@ -8,8 +8,8 @@ export type { CancelResult, JobRecord, PayloadStore, Stores } from './contract/s
 export type { JobContext } from './envelope/envelope.ts';
 export { type KeyRing, keyRing, parseSigningKeys, type SigningKey } from './envelope/signing.ts';
 export { tick } from './features/schedules/tick.ts';
+export { createApp } from './features/table.ts';
 export type { App, AppOptions } from './kernel/app/app.ts';
-export { createApp } from './kernel/app/app.ts';
 export type { Batch, BatchEnd, Batches, BatchResults, BatchSummary } from './kernel/app/batch.ts';
 export type { Chain, Chains, Link, StartedChain } from './kernel/app/chain.ts';
 export { currentContext, withContext } from './kernel/app/context.ts';

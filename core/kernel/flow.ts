@@ -14,21 +14,21 @@ import { validate } from './app/schema.ts';
 import { admit } from './attempt/admit.ts';
 import { announceEnd, announceStart } from './attempt/announce.ts';
 import { answered } from './attempt/answered.ts';
-import type {
-  Admitted,
-  Attempt,
-  AttemptPorts,
-  AttemptResult,
-  End,
-  Maybe,
-  RunStep,
-  Verdict,
+import {
+  type Admitted,
+  type Attempt,
+  type AttemptPorts,
+  type AttemptResult,
+  type End,
+  type EndStep,
+  type Maybe,
+  type RunStep,
+  stepsOf,
+  type Verdict,
 } from './attempt/attempt.ts';
 import { execute } from './attempt/execute.ts';
 import type { Run } from './attempt/run.ts';
-import { aroundTheEnd, aroundTheRun, beforeTheCheck } from './attempt/steps.ts';
-import { failedCommit } from './attempt/transactional.ts';
-import { ackOf, endOf, keptOf, lostLease, resultOf, unfit } from './attempt/verdict.ts';
+import { ackOf, endOf, failedCommit, keptOf, lostLease, resultOf, unfit } from './attempt/verdict.ts';
 
 /**
  * One lease, one attempt, one settlement. Resolves with what happened. Rejects only when the backend or a store
@@ -36,7 +36,7 @@ import { ackOf, endOf, keptOf, lostLease, resultOf, unfit } from './attempt/verd
  */
 export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<AttemptResult> {
   const it = admit(app, ports, run);
-  const running = it.refusal ?? through(beforeTheCheck, it as Admitted, check);
+  const running = it.refusal ?? through(stepsOf(app).beforeTheCheck, it as Admitted, check);
   const verdict = running instanceof Promise ? await running : running;
   let end = endOf(it, verdict);
   ports.handled?.(run);
@@ -68,7 +68,7 @@ function check(it: Admitted): Maybe<Verdict> {
 
 function runValid(it: Admitted, payload: unknown): Maybe<Verdict> {
   it.payload = payload;
-  return through(aroundTheRun, it, start);
+  return through(stepsOf(it.app).aroundTheRun, it, start);
 }
 
 function start(it: Admitted): Maybe<Verdict> {
@@ -102,14 +102,15 @@ function runIn(
 /** A lost lease settles nothing, and must change nothing on the way. */
 function settle(it: Attempt, end: End, from = 0): Maybe<boolean> {
   if (end.verdict.verb === 'nothing') return false;
+  const { aroundTheEnd } = stepsOf(it.app);
   for (let i = from; i < aroundTheEnd.length; i++) {
-    if (aroundTheEnd[i]!.for(it)) return settleIn(i, it, end);
+    if (aroundTheEnd[i]!.for(it)) return settleIn(aroundTheEnd, i, it, end);
   }
   return settleInQueue(it, end);
 }
 
-function settleIn(i: number, it: Attempt, end: End): Maybe<boolean> {
-  return aroundTheEnd[i]!.settle(it, end, (next) => settle(it, next, i + 1));
+function settleIn(steps: readonly EndStep[], i: number, it: Attempt, end: End): Maybe<boolean> {
+  return steps[i]!.settle(it, end, (next) => settle(it, next, i + 1));
 }
 
 function settleInQueue(it: Attempt, end: End): Promise<boolean> {

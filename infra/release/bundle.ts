@@ -37,7 +37,7 @@ export async function bundleCore(folder: string): Promise<void> {
 type Parts = ReadonlyMap<string, readonly string[]>;
 
 function partsOf(core: string, index: string, joined: ReadonlyMap<string, readonly string[]>): Parts {
-  const worker = join(core, 'worker/worker.js');
+  const worker = join(core, 'kernel/worker/worker.js');
   const reach = (from: readonly string[], without: ReadonlySet<string>): Set<string> => {
     const found = new Set(from);
     for (const path of found) {
@@ -56,12 +56,12 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
     new Set([worker]),
   );
   const attempts = [
-    'flow.js',
-    'attempt/run.js',
-    'worker/watch-runs.js',
-    'worker/renew-leases.js',
-    'metrics/collector.js',
-    'batches/look.js', // a function of schedules has it too, and must not load the polling worker with it
+    'kernel/flow.js',
+    'kernel/attempt/run.js',
+    'kernel/worker/watch-runs.js',
+    'kernel/worker/renew-leases.js',
+    'features/metrics/collector.js',
+    'features/batches/look.js', // a function of schedules has it too, and must not load the polling worker with it
   ]
     .map((name) => join(core, name))
     .filter((path) => joined.has(path));

@@ -2,7 +2,7 @@
 
 import type { KeyStore } from '../../core/contract/store.ts';
 import type { Envelope } from '../../core/envelope/envelope.ts';
-import { guardKey } from '../../core/kernel/attempt/guarded.ts';
+import { guardKey } from '../../core/features/idempotency/attempt.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
 import { readEnvelope } from './moved-job.ts';

@@ -8,6 +8,7 @@ import type { JobFailure } from '../../contract/outcome.ts';
 import type { KeyRing } from '../../envelope/signing.ts';
 import { signingFromEnv } from '../../envelope/signing-keys.ts';
 import type { Alerts } from './alerts.ts';
+import type { Installed } from './installed.ts';
 import type { Job } from './job.ts';
 import { type Middleware, type MiddlewareLists, middlewareOf } from './middleware.ts';
 import { type QueueOptions, type QueueRules, queueRulesOf } from './queues.ts';
@@ -74,6 +75,8 @@ export interface App {
   readonly newId: () => string;
   /** Whether `newId` is our own, which never gives an id twice. */
   readonly ownIds: boolean;
+  /** What its features add to attempts. */
+  readonly installed: Installed;
   /** Resolved once, at the first use; throws `CONFIG` when production has no key. */
   readonly keyRing: () => KeyRing;
 }
@@ -96,7 +99,8 @@ const kinds = {
   newId: '',
 } satisfies OptionKinds<AppOptions>;
 
-export function createApp(options: AppOptions): App {
+/** `createApp()` of core/features gives it all features. */
+export function appOf(options: AppOptions, installed: Installed): App {
   checkOptions('createApp()', options, kinds);
   const { clock = systemClock, random = Math.random, schedules = [], alerts = null } = options;
   const { unknownJobGraceMs = 300_000, maxBodyBytes = 1_048_576, onError, onDeadLetter } = options;
@@ -143,6 +147,7 @@ export function createApp(options: AppOptions): App {
     random,
     newId: options.newId ?? (() => uuidv7(clock.now())),
     ownIds: options.newId === undefined,
+    installed,
     keyRing: () => {
       ring ??= signingFromEnv(process.env, process.cwd(), (path) =>
         events.emit({ type: 'key.development', path }),

@@ -5,7 +5,15 @@ import { toError } from '../../base/failure.ts';
 import { type Envelope, readEnvelope } from '../../envelope/envelope.ts';
 import type { App } from '../app/app.ts';
 import { answered } from './answered.ts';
-import type { Admitted, Attempt, AttemptPorts, Maybe, Step, Verdict } from './attempt.ts';
+import {
+  type Admitted,
+  type Attempt,
+  type AttemptPorts,
+  type Maybe,
+  type RunStep,
+  stepsOf,
+  type Verdict,
+} from './attempt.ts';
 import type { Run } from './run.ts';
 import { crashLoop, rejected, release, releaseDelayMs, unknownJob } from './verdict.ts';
 
@@ -66,7 +74,7 @@ function notNow(it: Attempt): Verdict | null {
 }
 
 /** Too early or too late by the clock of this host: the queue's own clock decides, where it has one. */
-export const timely = {
+export const timely: RunStep = {
   for: (it) => untimely(it, it.startedAt) !== null,
 
   run(it, next) {
@@ -77,7 +85,7 @@ export const timely = {
     };
     return backend.now ? answered(it, 'The queue', backend.now()).then(decide) : decide(it.startedAt);
   },
-} satisfies Step;
+};
 
 function untimely({ envelope }: Attempt, now: number): Verdict | null {
   const { schedule, expiresAt } = envelope!;
@@ -90,11 +98,12 @@ function untimely({ envelope }: Attempt, now: number): Verdict | null {
 
 /** A job that slept or waited between two steps has begun in time. */
 async function unlessBegun(it: Admitted, expired: Verdict, next: () => Maybe<Verdict>): Promise<Verdict> {
-  if (!it.ports.client.stores.steps) return expired;
-  const { hasSteps } = await import('../../features/steps/settle.ts');
-  const asked = await answered(it, 'The step store', hasSteps(it)).catch(toError);
-  if (asked instanceof Error) return release(releaseDelayMs, asked);
-  return asked ? next() : expired;
+  for (const ask of stepsOf(it.app).hasBegun) {
+    const begun = await answered(it, 'The step store', Promise.resolve(ask(it))).catch(toError);
+    if (begun instanceof Error) return release(releaseDelayMs, begun);
+    if (begun) return next();
+  }
+  return expired;
 }
 
 /** All its attempts began, and none of them ended. */

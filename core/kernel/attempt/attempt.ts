@@ -110,5 +110,16 @@ export interface Step {
   settle?(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Maybe<boolean>;
 }
 
+/** What the features of an app put around its attempts: each step stands where it has to for what it promises. */
+export interface Steps {
+  readonly beforeTheCheck: readonly RunStep[];
+  readonly aroundTheRun: readonly RunStep[];
+  readonly aroundTheEnd: readonly EndStep[];
+  /** Whether an attempt of a job that comes too late has begun its work. */
+  readonly hasBegun: readonly ((it: Admitted) => Maybe<boolean>)[];
+}
+
+export const stepsOf = ({ installed }: App): Steps => installed.steps as Steps;
+
 export type RunStep = Step & Required<Pick<Step, 'run'>>;
 export type EndStep = Step & Required<Pick<Step, 'settle'>>;

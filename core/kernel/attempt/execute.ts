@@ -11,7 +11,6 @@ import type { EnqueueOptions } from '../app/options.ts';
 import { attemptFacts } from './announce.ts';
 import type { Admitted, Maybe, Verdict } from './attempt.ts';
 import { endInTime } from './deadline.ts';
-import { log } from './logged.ts';
 import { type Output, outputOf } from './output.ts';
 import { progressOf } from './progress.ts';
 import { rateLimited } from './rate-limited.ts';
@@ -191,7 +190,7 @@ class AttemptContext implements HandlerContext {
     const { app, run } = this.#it;
     const { events, clock } = app;
     return (message, fields) => {
-      log(run, { at: clock.now(), message, fields });
+      run.log({ at: clock.now(), message, fields });
       if (events.active)
         events.emit({ type: 'job.log', ...attemptFacts(this.#it), message, fields: fields ?? {} });
     };

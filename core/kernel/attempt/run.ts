@@ -2,6 +2,7 @@
 
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
+import { mostLines } from '../../base/most-lines.ts';
 import type { TakenSlot } from '../../contract/limits.ts';
 import type { JobLease, JobTransaction } from '../../contract/queue.ts';
 import type { RunSteps } from '../../features/steps/run-steps.ts';
@@ -49,8 +50,8 @@ export class Run {
   tx: JobTransaction | null = null;
   /** Set when the start was recorded, where the queue keeps no records itself. */
   recording: Recording | null = null;
-  /** Nothing else than its record says that it has ended, so it is settled only when that is written. */
-  needsRecord = false;
+  /** Nothing but its record will say that it has ended: thrown where that cannot be written, so that it is not settled. */
+  needsRecord: LongshoreError | null = null;
   /** What its isolate took, when it has ended. */
   memoryBytes: number | null = null;
   /** The last that its handler has logged; made with the first. */
@@ -78,6 +79,11 @@ export class Run {
       if (this.cause) this.#controller.abort(abortReason(this.cause));
     }
     return this.#controller.signal;
+  }
+
+  log(line: Logged): void {
+    this.lines ??= [];
+    if (this.lines.push(line) > mostLines) this.lines.shift();
   }
 
   /** Aborts the handler's `signal` and lets it finish. The first cause wins. */

@@ -57,6 +57,13 @@ export function afterFailure(it: Admitted, error: unknown): Verdict {
     : { verb: 'nack', outcome: 'requeued', delayMs: Math.ceil(delayMs), countAttempt: true, error };
 }
 
+/** What the handler wrote could not be committed: nothing is settled, and the attempt has failed. Throws other errors. */
+export function failedCommit(it: Attempt, error: unknown): Verdict {
+  const isRefused = it.run.tx !== null && error instanceof LongshoreError && error.code === 'HANDLER';
+  if (!isRefused) throw error;
+  return afterFailure(it as Admitted, error);
+}
+
 /** A roll-out may be under way: a young message is released. */
 export function unknownJob(
   { app, startedAt, envelope }: Pick<Attempt, 'app' | 'startedAt' | 'envelope'>,

@@ -5,7 +5,8 @@
 
 import * as z from 'zod/mini';
 import { keyRing } from '../../../core/envelope/signing.ts';
-import { type App, createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
+import type { App } from '../../../core/kernel/app/app.ts';
 import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { connect } from '../../../core/routing/connect.ts';

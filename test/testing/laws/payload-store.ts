@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { LongshoreError, PermanentError } from '../../../core/base/errors.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import { defineJob } from '../../../core/kernel/app/job.ts';
 import { fixed } from '../../../core/kernel/app/retry.ts';
 import type { StandardSchema } from '../../../core/kernel/app/schema.ts';

@@ -242,7 +242,7 @@ describe('heartbeat()', () => {
 
 describe('an app without pings', () => {
   it('makes none of its attempts pass the step', async () => {
-    const { pinged } = await import('../../../core/kernel/attempt/pinged.ts');
+    const { pinged } = await import('../../../core/features/pings/feature.ts');
     const { admitted } = await import('../core/step-kit.ts');
     const work = job();
     const b = bench({ jobs: [work] });

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { lookAtBatches } from '../../../core/features/batches/look.ts';
 import { tick } from '../../../core/features/schedules/tick.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
 import { createRun } from '../../../core/kernel/attempt/run.ts';
 import { attempt } from '../../../core/kernel/flow.ts';

@@ -10,7 +10,7 @@ import {
   SnoozeError,
 } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import { defineJob } from '../../../core/kernel/app/job.ts';
 import { delays } from '../../../core/kernel/app/retry.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';

@@ -1,7 +1,7 @@
 /** `onError` and `onDeadLetter`: who is called, with what, and that nothing they do is felt by a job. */
 
 import { describe, expect, it } from 'vitest';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import type { Job } from '../../../core/kernel/app/job.ts';
 import { fixed } from '../../../core/kernel/app/retry.ts';
 import '../../../core/kernel/attempt/call-hooks.ts'; // loaded on demand, which would take real time

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import type { HandlerContext } from '../../../core/kernel/app/job.ts';
 import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
 import { createRun } from '../../../core/kernel/attempt/run.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { sqs } from '../../../functions/aws/index.ts';

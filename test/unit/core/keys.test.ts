@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { signingFromEnv } from '../../../core/envelope/signing-keys.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { startWorker } from '../../../core/routing/worker.ts';
 import { createDashboard } from '../../../core/surfaces/dashboard/dashboard.ts';

@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
 import { PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import { currentContext, withContext } from '../../../core/kernel/app/context.ts';
 import type { AttemptMiddleware } from '../../../core/kernel/app/job.ts';
 import type { Middleware } from '../../../core/kernel/app/middleware.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { tick } from '../../../core/features/schedules/tick.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import type { QueueOptions } from '../../../core/kernel/app/queues.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
 import { connect } from '../../../core/routing/connect.ts';

@@ -3,7 +3,8 @@
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordWriter, Stores } from '../../../core/contract/store.ts';
-import { type AppOptions, createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
+import type { AppOptions } from '../../../core/kernel/app/app.ts';
 import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/kernel/attempt/run.ts';
 import { attempt } from '../../../core/kernel/flow.ts';

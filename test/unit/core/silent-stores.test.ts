@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { foreign } from '../../../core/kernel/enqueue/foreign.ts';
 // Loaded here, because the clock of these tests does not wait for a module.
+import '../../../core/features/payloads/attempt.ts';
 import '../../../core/kernel/enqueue/foreign-job.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';

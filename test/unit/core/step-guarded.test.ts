@@ -1,8 +1,8 @@
 /** The key is claimed before the run, completed with the ack, and released after anything else. */
 
 import { describe, expect, it } from 'vitest';
+import { guarded } from '../../../core/features/idempotency/attempt.ts';
 import type { End } from '../../../core/kernel/attempt/attempt.ts';
-import { guarded } from '../../../core/kernel/attempt/guarded.ts';
 import { abortReason } from '../../../core/kernel/attempt/run.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { bench, job } from './kit.ts';

@@ -1,8 +1,8 @@
 /** A large payload is loaded before its check, and deleted only when the job can never run again. */
 
 import { describe, expect, it } from 'vitest';
+import { offloaded } from '../../../core/features/payloads/feature.ts';
 import type { Verdict } from '../../../core/kernel/attempt/attempt.ts';
-import { offloaded } from '../../../core/kernel/attempt/offloaded.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { bench, job } from './kit.ts';
 import { acked, admitted, failed, runStep, settleStep } from './step-kit.ts';

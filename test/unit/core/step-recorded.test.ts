@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { JobTransaction } from '../../../core/contract/queue.ts';
-import { recorded, recordedAfterCommit } from '../../../core/kernel/attempt/recorded.ts';
+import { recorded, recordedAfterCommit } from '../../../core/features/records/attempt.ts';
 import { job } from './kit.ts';
 import { type RecordingOptions, recordingBench, withWriter } from './recording-kit.ts';
 import { acked, admitted, failed, noting, runStep, settleStep } from './step-kit.ts';

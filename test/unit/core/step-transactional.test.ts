@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { Ack, JobTransaction, QueueBackend } from '../../../core/contract/queue.ts';
-import { failedCommit, transactional } from '../../../core/kernel/attempt/transactional.ts';
+import { transactional } from '../../../core/features/transactions/feature.ts';
+import { failedCommit } from '../../../core/kernel/attempt/verdict.ts';
 import { attempt } from '../../../core/kernel/flow.ts';
 import { bench, job } from './kit.ts';
 import { acked, admitted, failed, runStep, settleStep } from './step-kit.ts';

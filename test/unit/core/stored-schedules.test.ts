@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
 import { tick } from '../../../core/features/schedules/tick.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import { defineJob } from '../../../core/kernel/app/job.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
 import type { StoredScheduleDefinition } from '../../../core/kernel/app/stored-schedule.ts';

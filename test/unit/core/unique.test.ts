@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { KeyStore } from '../../../core/contract/store.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
 import type { Unique } from '../../../core/kernel/app/unique.ts';
 import { connect } from '../../../core/routing/connect.ts';

@@ -1,16 +1,9 @@
 /** The imports that climb, today. This list may only shrink. */
 export const climbing: readonly string[] = [
-  'core/kernel/attempt/admit.ts → core/features/steps/settle.ts',
-  'core/kernel/attempt/batched.ts → core/features/batches/marks.ts',
-  'core/kernel/attempt/chained.ts → core/features/chains/hand-on.ts',
   'core/kernel/attempt/execute.ts → core/features/batches/in-job.ts',
   'core/kernel/attempt/execute.ts → core/features/batches/wait-for-batch.ts',
   'core/kernel/attempt/execute.ts → core/features/sandbox/run-isolated.ts',
   'core/kernel/attempt/execute.ts → core/features/steps/handler.ts',
-  'core/kernel/attempt/limited.ts → core/features/limits/gates.ts',
-  'core/kernel/attempt/paused.ts → core/features/limits/pause.ts',
-  'core/kernel/attempt/paused.ts → core/features/limits/paused-jobs.ts',
-  'core/kernel/attempt/remembered.ts → core/features/steps/settle.ts',
   'core/kernel/attempt/run.ts → core/features/steps/run-steps.ts',
   'core/kernel/enqueue/connect.ts → core/features/batches/manage.ts',
   'core/kernel/enqueue/connect.ts → core/features/batches/send.ts',

@@ -5,7 +5,7 @@ import { RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
 import { closeBreaker } from '../../../core/features/limits/breaker.ts';
 import { stoppedJobs } from '../../../core/features/limits/stopped-jobs.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import type { Breaker } from '../../../core/kernel/app/breaker.ts';
 import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import { fixed, noRetry } from '../../../core/kernel/app/retry.ts';

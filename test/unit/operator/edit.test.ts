@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { keyRing } from '../../../core/envelope/signing.ts';
-import { createApp } from '../../../core/kernel/app/app.ts';
+import { createApp } from '../../../core/features/table.ts';
 import { createOperator } from '../../../core/operations/index.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { envelope, refusal, secret } from '../core/kit.ts';

@@ -7,27 +7,20 @@
 import { steadyNow } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import { reportingFailures } from '../../base/failure.ts';
-import { answered } from './answered.ts';
-import type { Attempt, End, EndStep } from './attempt.ts';
-import { keptOf } from './verdict.ts';
+import { childOf } from '../../envelope/flow-ids.ts';
+import { answered } from '../../kernel/attempt/answered.ts';
+import type { Attempt, End, Maybe } from '../../kernel/attempt/attempt.ts';
+import { keptOf } from '../../kernel/attempt/verdict.ts';
+import { markEnded } from './marks.ts';
 
-export const batched = {
-  for: ({ envelope, ports }) =>
-    envelope?.identifier.startsWith('batch.') === true && ports.client.stores.batches !== undefined,
-
-  async settle(it, end, next) {
-    if (end.verdict.verb !== 'ack' && end.verdict.verb !== 'abandon') return next(end);
-    const isOurs = it.run.tx === null && steadyNow(it.app.clock) < it.run.expiresAt;
-    if (isOurs && !(await mark(it, end))) expectRecord(it, end);
-    const settled = await next(end);
-    if (settled && !isOurs) await mark(it, end);
-    return settled;
-  },
-} satisfies EndStep;
-
-let code: Promise<
-  [typeof import('../../envelope/flow-ids.ts'), typeof import('../../features/batches/marks.ts')]
-> | null = null;
+export async function markEnd(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
+  if (end.verdict.verb !== 'ack' && end.verdict.verb !== 'abandon') return next(end);
+  const isOurs = it.run.tx === null && steadyNow(it.app.clock) < it.run.expiresAt;
+  if (isOurs && !(await mark(it, end))) expectRecord(it, end);
+  const settled = await next(end);
+  if (settled && !isOurs) await mark(it, end);
+  return settled;
+}
 
 /** A child that is not marked is found by its record. Where none will be written it is not settled, and comes back when its lease is over. */
 function expectRecord(it: Attempt, { verdict }: End): void {
@@ -35,10 +28,10 @@ function expectRecord(it: Attempt, { verdict }: End): void {
   const { records } = ports.client.stores;
   const { keepMs } = keptOf(it, verdict.verb === 'abandon' ? verdict.reason : null);
   if (records.recordsDisabled || keepMs === 0) throw unmarked(envelope!.identifier);
-  run.needsRecord = records.writer !== undefined;
+  if (records.writer) run.needsRecord = unmarked(envelope!.identifier);
 }
 
-export const unmarked = (id: string): LongshoreError =>
+const unmarked = (id: string): LongshoreError =>
   new LongshoreError(
     'BACKEND',
     `The end of job ${id} could not be written, and its batch would wait for it for ever. It is not settled, and comes back when its lease is over.`,
@@ -46,8 +39,6 @@ export const unmarked = (id: string): LongshoreError =>
 
 /** Resolves with whether it is written down. */
 async function mark(it: Attempt, { verdict }: End): Promise<boolean> {
-  code ??= Promise.all([import('../../envelope/flow-ids.ts'), import('../../features/batches/marks.ts')]);
-  const [{ childOf }, { markEnded }] = await code;
   const id = it.envelope!.identifier;
   const child = childOf(id);
   if (!child) return true;

@@ -4,9 +4,9 @@ import { steadyNow, within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import { messageWithoutUrls } from '../../base/failure.ts';
 import { scheduleOf } from '../../envelope/schedule-of.ts';
-import type { PingKind, Schedule } from '../app/schedule.ts';
-import type { Attempt, Verdict } from './attempt.ts';
-import type { Run } from './run.ts';
+import type { PingKind, Schedule } from '../../kernel/app/schedule.ts';
+import type { Attempt, Verdict } from '../../kernel/attempt/attempt.ts';
+import type { Run } from '../../kernel/attempt/run.ts';
 
 const pingMs = 5_000;
 /** What is left of a lease is for the answer: a function that answers late is taken for one that failed. */

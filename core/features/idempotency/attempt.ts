@@ -5,12 +5,12 @@
 
 import { toError } from '../../base/failure.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
-import { eachOf } from '../enqueue/backends.ts';
-import { isOneTooMany } from './admit.ts';
-import { answered } from './answered.ts';
-import type { Admitted, Attempt, End, Maybe, Step } from './attempt.ts';
-import { leaseEnd } from './run.ts';
-import { crashLoop, lostLease, release, releaseDelayMs } from './verdict.ts';
+import { isOneTooMany } from '../../kernel/attempt/admit.ts';
+import { answered } from '../../kernel/attempt/answered.ts';
+import type { Admitted, Attempt, End, Maybe, Step } from '../../kernel/attempt/attempt.ts';
+import { leaseEnd } from '../../kernel/attempt/run.ts';
+import { crashLoop, lostLease, release, releaseDelayMs } from '../../kernel/attempt/verdict.ts';
+import { eachOf } from '../../kernel/enqueue/backends.ts';
 
 /** A job that waits for its key asks again after so long, or as long again as it has waited. */
 const busyMs = { least: 1_000, usual: 5_000, most: 60_000 };

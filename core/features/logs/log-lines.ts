@@ -2,7 +2,7 @@
 
 import { masked } from '../../base/mask.ts';
 import type { LogLine } from '../../contract/outcome.ts';
-import type { Logged } from './run.ts';
+import type { Logged } from '../../kernel/attempt/run.ts';
 
 /** Longer lines lose their end. */
 const mostChars = 500;

@@ -5,11 +5,10 @@ import { LongshoreError } from '../../base/errors.ts';
 import { errorText, reportingFailures } from '../../base/failure.ts';
 import type { AttemptEnd, RecordedJob, RecordWriter } from '../../contract/store.ts';
 import { messageFactsOf } from '../../envelope/facts.ts';
-import { answered } from './answered.ts';
-import type { Attempt, End, Step } from './attempt.ts';
-import { unmarked } from './batched.ts';
-import { writeLater } from './late-ends.ts';
-import { keptOf, rejected } from './verdict.ts';
+import { answered } from '../../kernel/attempt/answered.ts';
+import type { Attempt, End, Step } from '../../kernel/attempt/attempt.ts';
+import { writeLater } from '../../kernel/attempt/late-ends.ts';
+import { keptOf, rejected } from '../../kernel/attempt/verdict.ts';
 
 /** Only for this job's own message: a forged or copied one could write over the record of the real job. */
 const needsRecord = (it: Attempt): boolean => it.envelope !== null && writerOf(it) !== undefined;
@@ -42,7 +41,7 @@ export const recorded = {
     const write = writeOf(it, end);
     const isOurs = steadyNow(it.app.clock) < it.run.expiresAt;
     const isWritten = isOurs && (await written(it, write));
-    if (isOurs && !isWritten && it.run.needsRecord) throw unmarked(it.envelope!.identifier);
+    if (isOurs && !isWritten && it.run.needsRecord) throw it.run.needsRecord;
     const settled = await next(end);
     if (settled && !isWritten && (isOurs || !(await written(it, write)))) later(it, write);
     return settled;

@@ -1,10 +1,10 @@
 /** A handler with a transaction of its own: it begins before the run, and the ack commits it. */
 
-import { LongshoreError } from '../../base/errors.ts';
-import { noTransaction } from '../app/job.ts';
-import { answered } from './answered.ts';
-import type { Admitted, Attempt, Step, Verdict } from './attempt.ts';
-import { ackOf, afterFailure } from './verdict.ts';
+import { noTransaction } from '../../kernel/app/job.ts';
+import { answered } from '../../kernel/attempt/answered.ts';
+import type { Step } from '../../kernel/attempt/attempt.ts';
+import { ackOf } from '../../kernel/attempt/verdict.ts';
+import type { Feature } from '../feature.ts';
 
 export const transactional = {
   // A job of a chain gets one when it has run.
@@ -32,9 +32,8 @@ export const transactional = {
   },
 } satisfies Step;
 
-/** What the handler wrote could not be committed: nothing is settled, and the attempt has failed. Throws other errors. */
-export function failedCommit(it: Attempt, error: unknown): Verdict {
-  const isRefused = it.run.tx !== null && error instanceof LongshoreError && error.code === 'HANDLER';
-  if (!isRefused) throw error;
-  return afterFailure(it as Admitted, error);
-}
+export const transactions = {
+  name: 'transactions',
+  run: { transaction: transactional },
+  end: { transaction: transactional },
+} satisfies Feature;

@@ -1,0 +1,32 @@
+/** A payload that was too large for the queue: loaded before its check, and deleted when the job is done. */
+
+import { alreadyDone } from '../../envelope/envelope.ts';
+import { answered } from '../../kernel/attempt/answered.ts';
+import type { Admitted, Attempt, End, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
+import { unfit } from '../../kernel/attempt/verdict.ts';
+import { dropPayload, loadPayload } from '../../kernel/enqueue/offload.ts';
+
+export async function load(it: Admitted, next: () => Maybe<Verdict>): Promise<Verdict> {
+  try {
+    const loading = loadPayload(it.ports.client.stores, it.envelope);
+    const payload = await answered(it, 'The payload store', loading, it.job.timeoutMs);
+    if (payload === alreadyDone) return { verb: 'ack', outcome: 'skipped-idempotent', output: null };
+  } catch (error) {
+    return unfit(it, error);
+  }
+  return next();
+}
+
+export async function drop(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
+  const settled = await next(end);
+  // Not before the record, which shows a late copy of the message that the job is done.
+  if (settled && isOver(end.verdict) && !it.job?.keepPayload) {
+    const dropped = dropPayload(it.app, it.ports.client.stores, (it as Admitted).envelope);
+    await answered(it, 'The payload store', dropped).catch(() => {}); // as one that fails: its own rules remove it
+  }
+  return settled;
+}
+
+/** A dead letter keeps its payload, because somebody may retry it. */
+const isOver = (verdict: Verdict): boolean =>
+  verdict.verb === 'ack' || (verdict.verb === 'abandon' && verdict.reason === 'cancelled');

@@ -1,0 +1,29 @@
+/** Tells the monitor of a schedule when a run of its job begins and how it ends. Never changes how it ends. */
+
+import { door } from '../../base/lazy.ts';
+import type { Step } from '../../kernel/attempt/attempt.ts';
+import type { Feature } from '../feature.ts';
+
+const code = door(() => import('./ping.ts'));
+
+export const pinged = {
+  // A job that only has the name of the schedule is found out there.
+  for: ({ app, envelope }) => app.pinged.has(envelope?.name ?? ''),
+  run: (it, next) =>
+    code(({ pingStart }) => {
+      pingStart(it);
+      return next();
+    }),
+
+  async settle(it, end, next) {
+    const settled = await next(end);
+    if (settled) await code(({ pingEnd }) => pingEnd(it, end.verdict));
+    return settled;
+  },
+} satisfies Step;
+
+export const pings = {
+  name: 'pings',
+  run: { monitor: pinged },
+  end: { monitor: pinged },
+} satisfies Feature;

@@ -1,0 +1,24 @@
+/** All features, in one list: this file names them, and the kernel names none. */
+
+import { type App, type AppOptions, appOf } from '../kernel/app/app.ts';
+import type { Installed } from '../kernel/app/installed.ts';
+import { batches } from './batches/feature.ts';
+import { chains } from './chains/feature.ts';
+import { type Feature, stepsFrom } from './feature.ts';
+import { idempotency } from './idempotency/feature.ts';
+import { limits } from './limits/feature.ts';
+import { logs } from './logs/feature.ts';
+import { payloads } from './payloads/feature.ts';
+import { pings } from './pings/feature.ts';
+import { records } from './records/feature.ts';
+import { steps } from './steps/feature.ts';
+import { transactions } from './transactions/feature.ts';
+
+export const features = [
+  ...[payloads, limits, chains, idempotency, records],
+  ...[transactions, pings, steps, batches, logs],
+] satisfies readonly Feature[];
+
+const installed: Installed = { steps: stepsFrom(features) };
+
+export const createApp = (options: AppOptions): App => appOf(options, installed);

@@ -1,0 +1,8 @@
+/**
+ * What the features of this package add to an app: core/features/table.ts makes it. Each room above reads its own member and knows its type,
+ * which this room cannot name without importing what imports it.
+ */
+export interface Installed {
+  /** Steps around attempts: `stepsOf` in kernel/attempt/attempt.ts. */
+  readonly steps: unknown;
+}
