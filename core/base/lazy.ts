@@ -36,12 +36,14 @@ export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
-type Verbs<T> = { [Name in keyof T]: (...call: never) => Promise<unknown> };
+type Verb = (...call: unknown[]) => Promise<unknown>;
 
 /** An object each of whose verbs first loads the real one. */
-export function verbsOf<T extends Verbs<T>>(names: readonly (keyof T)[], load: () => Promise<T>): T {
+export function verbsOf<T>(names: readonly (keyof T & string)[], load: () => Promise<T>): T {
   const open = door(load);
-  const verbs: Partial<Record<keyof T, unknown>> = {};
-  for (const name of names) verbs[name] = async (...call: never) => open((real) => real[name](...call));
-  return verbs as T;
+  const verbs = names.map((name) => [
+    name,
+    async (...call: unknown[]) => open((real) => (real[name] as Verb)(...call)),
+  ]);
+  return Object.fromEntries(verbs) as T;
 }

@@ -1,7 +1,7 @@
 /** Connects an app to several backends. What the verbs do is in verbs.ts, loaded with the first of them. */
 
 import { checkOptions } from '../base/checks.ts';
-import { lazyVerbs } from '../base/lazy-verbs.ts';
+import { verbsOf } from '../base/lazy.ts';
 import type { App } from '../kernel/app/app.ts';
 import { type Backends, checkGiven, checkNamed } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
@@ -54,7 +54,7 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
       code ??= import('./verbs.ts').then((it) => it.verbsOf({ app, names, clients, failover }));
       return (await code)[verb]!(...call);
     };
-  client.batches = lazyVerbs(batchVerbs, async () => (await import('./batches.ts')).batchesOfAll(clients));
-  client.chains = lazyVerbs(chainVerbs, async () => (await import('./chains.ts')).chainsOfAll(clients));
+  client.batches = verbsOf(batchVerbs, async () => (await import('./batches.ts')).batchesOfAll(clients));
+  client.chains = verbsOf(chainVerbs, async () => (await import('./chains.ts')).chainsOfAll(clients));
   return client as unknown as RoutedClient;
 }

@@ -8,7 +8,7 @@ import { refuseInsideIsolate } from '../kernel/app/isolation.ts';
 import { type Backends, isBackend, jobsOn, queuesOn } from '../kernel/enqueue/backends.ts';
 import { settingsOf, type WorkerOptions, type WorkerSummary } from '../kernel/worker/options.ts';
 import type { Worker } from '../kernel/worker/state.ts';
-import { startOne, startWorker as startOnly } from '../kernel/worker/worker.ts';
+import { startOne, startOnly } from '../kernel/worker/worker.ts';
 import type { RoutingOptions } from './client.ts';
 import { connect } from './connect.ts';
 import { viewOf } from './other-backends.ts';

@@ -1,12 +1,12 @@
 /** `longshore/aws`: SQS as a queue, and the app as Lambda functions. */
 
 import { refuseRenamed } from '../../core/base/checks.ts';
+import { onDemand } from '../../core/base/lazy.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { abilitiesOf, checkAbilities } from '../../core/kernel/enqueue/abilities.ts';
 import { checkNamed } from '../../core/kernel/enqueue/backends.ts';
 import { connectOne } from '../../core/kernel/enqueue/connect.ts';
-import { onDemand } from '../../core/kit/lazy.ts';
 import type { OtherBackends } from '../../core/routing/other-backends.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';
 import type { ScheduleResult } from '../../core/serverless/schedule.ts';

@@ -37,7 +37,7 @@ export async function bundleCore(folder: string): Promise<void> {
 type Parts = ReadonlyMap<string, readonly string[]>;
 
 function partsOf(core: string, index: string, joined: ReadonlyMap<string, readonly string[]>): Parts {
-  const worker = join(core, 'kernel/worker/worker.js');
+  const worker = join(core, 'routing/worker.js');
   const reach = (from: readonly string[], without: ReadonlySet<string>): Set<string> => {
     const found = new Set(from);
     for (const path of found) {

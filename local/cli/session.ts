@@ -1,8 +1,8 @@
 /** The config, the backend and the client of one command: loaded when first asked for, closed at its end. */
 
+import { onDemand } from '../../core/base/lazy.ts';
 import type { QueueAdmin } from '../../core/contract/admin.ts';
 import { eachOf, isBackend, scoped } from '../../core/kernel/enqueue/backends.ts';
-import { onDemand } from '../../core/kit/lazy.ts';
 import { within } from '../waiting.ts';
 import { actorOf } from './config/actor.ts';
 import { type Config, findConfig, loadConfig } from './config/config.ts';

@@ -2,10 +2,10 @@
 
 import { within } from '../../base/clock.ts';
 import { config, LongshoreError } from '../../base/errors.ts';
+import { onDemand } from '../../base/lazy.ts';
 import type { KeyStore } from '../../contract/store.ts';
 import type { AlertFacts, AlertHost } from '../../kernel/app/alerts.ts';
 import type { Schedule } from '../../kernel/app/schedule.ts';
-import { onDemand } from '../../kit/lazy.ts';
 import { healthyWithinMs } from '../../kit/worker-state.ts';
 import { readCursor } from '../schedules/cursor.ts';
 import { attemptsIn } from './attempts.ts';

@@ -2,7 +2,7 @@
 
 import { checkName, checkOptions, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
-import { onDemand } from '../../kit/lazy.ts';
+import { onDemand } from '../../base/lazy.ts';
 import type { Job } from './job.ts';
 
 export type PingKind = 'start' | 'success' | 'fail';

@@ -3,7 +3,7 @@
 import { checkOptions } from '../../base/checks.ts';
 import { config } from '../../base/errors.ts';
 import { tellWarning } from '../../base/events.ts';
-import { lazyVerbs } from '../../base/lazy-verbs.ts';
+import { verbsOf } from '../../base/lazy.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { Stores } from '../../contract/store.ts';
 import type { App } from '../app/app.ts';
@@ -50,12 +50,12 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     enqueueMany: (...many: unknown[]) =>
       call<never>((it) => it.enqueueMany(parts, ...(many as ManyCall)) as never),
     batch: (...batch) => import('../../features/batches/send.ts').then((it) => it.sendBatch(parts, ...batch)),
-    batches: lazyVerbs(batchVerbs, async () =>
+    batches: verbsOf(batchVerbs, async () =>
       (await import('../../features/batches/manage.ts')).batchesOf(parts),
     ),
     chain: (...chain) =>
       import('../../features/chains/send.ts').then((it) => it.sendChain(parts, ...chain) as never),
-    chains: lazyVerbs(chainVerbs, async () =>
+    chains: verbsOf(chainVerbs, async () =>
       (await import('../../features/chains/manage.ts')).chainsOf(client),
     ),
     async status(id) {

@@ -1,6 +1,6 @@
 /** `client.schedules`, whose code is loaded with the first of its verbs. */
 
-import { verbsOf } from '../../kit/lazy.ts';
+import { verbsOf } from '../../base/lazy.ts';
 import type { Schedules } from '../app/stored-schedule.ts';
 import type { Client } from './client.ts';
 

@@ -52,7 +52,7 @@ const leave = (): void => {};
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A worker of one backend. */
-export function startWorker(app: App, options: WorkerOptions): Worker {
+export function startOnly(app: App, options: WorkerOptions): Worker {
   refuseInsideIsolate('startWorker');
   app.keyRing(); // a missing key must stop the start, not the first job
   const { backend, store } = options;

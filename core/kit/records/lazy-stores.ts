@@ -1,5 +1,6 @@
 /** Stores whose code, and the SDK it needs, is loaded with the first key, record or heartbeat. */
 
+import { verbsOf } from '../../base/lazy.ts';
 import type { AuditLog } from '../../contract/audit.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { LimitStore } from '../../contract/limits.ts';
@@ -7,7 +8,6 @@ import type { MetricStore } from '../../contract/metrics.ts';
 import type { ScheduleStore } from '../../contract/schedules.ts';
 import type { StepStore } from '../../contract/steps.ts';
 import type { RecordWriter, Stores } from '../../contract/store.ts';
-import { verbsOf } from '../lazy.ts';
 
 export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'close'>> {
   readonly writer: RecordWriter;

@@ -1,9 +1,9 @@
 /** The stores that are made of texts. Code is loaded with the first use of each, but for what every worker and every step needs. */
 
 import type { Clock } from '../../base/clock.ts';
+import { onDemand, verbsOf } from '../../base/lazy.ts';
 import type { Stores } from '../../contract/store.ts';
 import type { TextStore } from '../../contract/texts.ts';
-import { onDemand, verbsOf } from '../lazy.ts';
 import { sectionOf } from './section.ts';
 import { textWorkers } from './workers.ts';
 

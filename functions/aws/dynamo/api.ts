@@ -1,6 +1,6 @@
 /** Loads the SDK on first use, and turns its errors into LongshoreErrors. */
 
-import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
+import { type Service, serviceOf } from '../../../core/kit/service.ts';
 import { type Remedies, sdkError } from '../sdk-error.ts';
 import type { DynamoTableOptions } from './options.ts';
 import type { DynamoApi } from './sdk.ts';

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../core/base/clock.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { WorkerRegistry } from '../../../core/contract/store.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import { endOf, type KeyTable, keyStore, type StoredKey } from '../../../core/kit/records/keys.ts';
 import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
 import { defaultRetention, recordStore } from '../../../core/kit/records/store.ts';

@@ -2,7 +2,7 @@
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { serviceOf } from '../../../core/kit/lazy.ts';
+import { serviceOf } from '../../../core/kit/service.ts';
 import type { S3PayloadsOptions } from './options.ts';
 
 export type { S3Client, S3PayloadsOptions } from './options.ts';

@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
-import { serviceOf } from '../../../core/kit/lazy.ts';
+import { serviceOf } from '../../../core/kit/service.ts';
 import type { ConnectionOptions } from './options.ts';
 import { type QueueAddress, type Queues, resolveQueues } from './queues.ts';
 import type { Scheduler } from './scheduler.ts';

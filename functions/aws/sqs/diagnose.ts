@@ -1,9 +1,9 @@
 /** What `longshore doctor` looks at in SQS. */
 
 import { toError } from '../../../core/base/failure.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { Check, DiagnosisRequest, Problem, QueueNeeds } from '../../../core/contract/diagnosis.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import { type Advice, adviceOf, type LookedQueue, lookAt, receivesOf } from './check.ts';
 import type { Connection } from './connection.ts';
 

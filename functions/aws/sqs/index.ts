@@ -2,9 +2,9 @@
 
 import { checkInteger } from '../../../core/base/checks.ts';
 import { config } from '../../../core/base/errors.ts';
+import { onDemand, verbsOf } from '../../../core/base/lazy.ts';
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import type { JobSender, QueueBackend } from '../../../core/contract/queue.ts';
-import { onDemand, verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
 import type { Acceptor } from './accept.ts';
 import type { Admin } from './admin.ts';

@@ -4,8 +4,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
+import { type Service, serviceOf } from '../../../core/kit/service.ts';
 import { type Remedies, sdkError } from '../sdk-error.ts';
 import { type Failure, failedBy } from './batches.ts';
 import type { SchedulerOptions } from './options.ts';

@@ -1,6 +1,6 @@
 /** Jobs over HTTP: serves an HTTP trigger with `core/surfaces/http/index.ts`. */
 
-import { onDemand } from '../../../core/kit/lazy.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { HttpOptions } from '../../../core/surfaces/http/index.ts';
 import type { HostContext, HttpRequestLike, HttpResponseInit } from './host.ts';
 import { requestOf, resultOf } from './http.ts';

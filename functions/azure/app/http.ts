@@ -1,7 +1,7 @@
 /** Whatever speaks fetch, as the host calls a function with an HTTP trigger. */
 
 import { config, shown } from '../../../core/base/errors.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import { type FunctionsApp, type HttpRequestLike, type HttpResponseInit, loadFunctions } from './host.ts';
 
 type FetchHandler = (request: Request) => Promise<Response>;

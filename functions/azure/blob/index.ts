@@ -2,7 +2,7 @@
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { serviceOf } from '../../../core/kit/lazy.ts';
+import { serviceOf } from '../../../core/kit/service.ts';
 import { checkStorage } from '../storage/access.ts';
 import { storageError } from '../storage/errors.ts';
 import type { BlobPayloadsOptions } from './sdk.ts';

@@ -3,7 +3,7 @@
 import { checkInteger } from '../../../core/base/checks.ts';
 import { systemClock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
-import { serviceOf } from '../../../core/kit/lazy.ts';
+import { serviceOf } from '../../../core/kit/service.ts';
 import type { Access } from './access.ts';
 import type { Administration, Prepare } from './administration.ts';
 import type { ServiceBusApi } from './api.ts';

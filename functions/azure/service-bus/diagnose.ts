@@ -1,9 +1,9 @@
 /** What `longshore doctor` looks at in a namespace of Service Bus. */
 
 import { toError } from '../../../core/base/failure.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { Check, DiagnosisRequest, Looked, Problem, Severity } from '../../../core/contract/diagnosis.ts';
 import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import type { Administration } from './administration.ts';
 import { lookFor, usesOf } from './check.ts';
 import type { Connection } from './connection.ts';

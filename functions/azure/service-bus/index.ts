@@ -2,8 +2,8 @@
 
 import { checkInteger } from '../../../core/base/checks.ts';
 import { config } from '../../../core/base/errors.ts';
+import { verbsOf } from '../../../core/base/lazy.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
-import { verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
 import { createWarnings } from '../../../core/kit/warnings.ts';
 import { type Access, accessOf } from './access.ts';

@@ -1,6 +1,6 @@
 /** Loads the SDK on first use, and turns its errors into LongshoreErrors. */
 
-import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
+import { type Service, serviceOf } from '../../../core/kit/service.ts';
 import { storageError } from '../storage/errors.ts';
 import type { TableStoreOptions } from './options.ts';
 import type { TableApi } from './sdk.ts';

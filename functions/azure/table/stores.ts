@@ -1,8 +1,8 @@
 /** Loaded with the first key, record or heartbeat. */
 
 import { systemClock } from '../../../core/base/clock.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { WorkerRegistry } from '../../../core/contract/store.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { keyStore } from '../../../core/kit/records/keys.ts';
 import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';

@@ -2,9 +2,9 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { Check, Problem } from '../../../core/contract/diagnosis.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import { refusal } from './errors.ts';
 import { probe } from './sending.ts';
 import type { BeanstalkdState } from './state.ts';

@@ -1,9 +1,9 @@
 /** What `longshore doctor` looks at in a Redis server. */
 
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { Check, DiagnosisRequest, Problem } from '../../../core/contract/diagnosis.ts';
 import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { keptTooShort } from '../../../core/kit/diagnosis/kept-too-short.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import { isRefused } from './errors.ts';
 import { clusterRefusal } from './server.ts';
 import type { RedisState } from './state.ts';

@@ -1,6 +1,6 @@
 import { errorText } from '../../../core/base/failure.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import { getDeadLetter } from '../../../core/kit/records/dead-letter-pages.ts';
 import { reasons } from '../../../core/kit/records/partitions.ts';
 import { isNarrow as narrows } from '../../../core/operations/select.ts';

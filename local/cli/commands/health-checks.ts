@@ -1,11 +1,11 @@
 /** What `longshore health` asks about those who run jobs. Each answer that is bad says what to do. */
 
 import type { Clock } from '../../../core/base/clock.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import { readCursor } from '../../../core/features/schedules/cursor.ts';
 import { lateStored } from '../../../core/features/schedules/stored/find-late.ts';
 import { homeOf } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import { healthyWithinMs, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { count, span } from '../output/ui.ts';
 

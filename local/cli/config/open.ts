@@ -1,11 +1,11 @@
 /** The backends and stores of a config, opened when they are first asked for. */
 
 import { relative } from 'node:path';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import { isBackend, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { clientOf } from '../../../core/kernel/enqueue/connect.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { route } from '../../../core/routing/route.ts';

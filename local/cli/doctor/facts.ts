@@ -1,9 +1,9 @@
 /** What the checks of the command line look at. What several of them ask is asked once. */
 
 import { dirname } from 'node:path';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { DiagnosisRequest } from '../../../core/contract/diagnosis.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
 import { goneAfterMs } from '../../../core/kit/worker-state.ts';
 import { needsOfQueues } from '../../settings.ts';
 import { healthFacts } from '../commands/health-checks.ts';

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { connect } from '../../../core/routing/connect.ts';
+import { startWorker } from '../../../core/routing/worker.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { benchApp, enqueueAll, nowMs, payload } from './app.ts';

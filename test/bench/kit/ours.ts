@@ -1,8 +1,8 @@
 /** The measured side, through the public verbs: signature, schema check and fencing are on. */
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { connect } from '../../../core/routing/connect.ts';
+import { startWorker } from '../../../core/routing/worker.ts';
 import { benchApp, payload } from './app.ts';
 import type { Opened } from './contender.ts';
 

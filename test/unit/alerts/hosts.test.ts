@@ -5,7 +5,7 @@ import { alert } from '../../../core/features/alerts/index.ts';
 // Loaded here, because the clock of these tests does not wait for a module.
 import '../../../core/features/alerts/evaluate.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
-import { startWorker } from '../../../core/kernel/worker/worker.ts';
+import { startWorker } from '../../../core/routing/worker.ts';
 import { createScheduleHandler } from '../../../core/serverless/schedule.ts';
 import { settle } from '../worker/kit.ts';
 import { instead, minuteMs, watched, work } from './kit.ts';

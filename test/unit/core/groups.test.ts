@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import { createApp } from '../../../core/features/table.ts';
-import { startWorker } from '../../../core/kernel/worker/worker.ts';
 import { connect } from '../../../core/routing/connect.ts';
+import { startWorker } from '../../../core/routing/worker.ts';
 import { sqs } from '../../../functions/aws/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it, vi } from 'vitest';
 import { lookingAtLines } from '../../../core/features/limits/lines.ts';
-import { startWorker } from '../../../core/kernel/worker/worker.ts';
+import { startWorker } from '../../../core/routing/worker.ts';
 import { bench, job, until } from '../core/kit.ts';
 
 const minute = 60_000;

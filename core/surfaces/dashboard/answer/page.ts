@@ -2,7 +2,7 @@
 
 import { gunzipSync } from 'node:zlib';
 import { LongshoreError } from '../../../base/errors.ts';
-import { onDemand } from '../../../kit/lazy.ts';
+import { onDemand } from '../../../base/lazy.ts';
 import { pageHeaders } from './headers.ts';
 
 interface PageFile {
