@@ -6,6 +6,7 @@ import { sqliteStore } from '../../local/backends/sqlite/index.ts';
 import { pair } from '../kit/stores.ts';
 import { describeStoreAlone } from '../testing/laws/store.ts';
 import type { StoreHarness } from '../testing/laws/store-alone.ts';
+import { describeTexts } from '../testing/laws/texts.ts';
 
 const harness: StoreHarness = {
   lacks: ['ends elsewhere'],
@@ -20,3 +21,4 @@ const harness: StoreHarness = {
 };
 
 describeStoreAlone('sqliteStore()', harness, { describe, it });
+describeTexts('sqliteStore()', harness, { describe, it });

@@ -9,26 +9,23 @@ import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { createEndWatchers } from '../../../core/kit/records/end-watchers.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { probeKeys } from '../shared/probe.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { sqliteAdmin } from './admin.ts';
-import { sqliteAudit } from './audit.ts';
 import { sqliteBatches } from './batches.ts';
 import { openDatabase, type SqliteFileOptions } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { sqliteKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { sqliteLimits } from './limits.ts';
-import { sqliteMetrics } from './metrics.ts';
 import { createNarrowRows } from './narrow-rows.ts';
 import { sqliteRecords } from './records.ts';
-import { sqliteSchedules } from './schedules.ts';
 import { createSettler } from './settle.ts';
 import type { SqliteState } from './state.ts';
-import { sqliteSteps } from './steps.ts';
+import { sqliteTexts } from './texts.ts';
 import { sqliteWaiting } from './waiting.ts';
-import { sqliteWorkers } from './workers.ts';
 
 export type { QueueBackend } from '../../../core/contract/queue.ts';
 export type { Stores } from '../../../core/contract/store.ts';
@@ -67,7 +64,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   };
   const keys = sqliteKeys(state);
   const limits = sqliteLimits(state);
-  const steps = sqliteSteps(state);
+  const texts = sqliteTexts(state);
   const batches = sqliteBatches(state);
   const leases = createLeases(state, () => randomBytes(12).toString('base64url'));
   let open = true;
@@ -78,14 +75,10 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys,
-      records: sqliteRecords(state, [keys, limits, steps, batches]),
-      workers: sqliteWorkers(state),
-      metrics: sqliteMetrics(state),
-      audit: sqliteAudit(state),
+      records: sqliteRecords(state, [keys, limits, texts, batches]),
+      ...storesOf(texts, clock),
       limits,
-      steps,
       batches,
-      schedules: sqliteSchedules(state),
     },
     admin: {
       ...sqliteAdmin(state, maxBodyBytes),

@@ -3,6 +3,7 @@
 import type { MessageFacts } from '../../../core/contract/facts.ts';
 import { JobState } from '../shared/report-lines.ts';
 import { groupTables } from './group-tables.ts';
+import { oldTexts } from './old-texts.ts';
 
 /** `PRAGMA application_id`: the letters LGSH. */
 export const applicationId = 0x4c475348;
@@ -223,5 +224,11 @@ export const migrations: readonly string[] = [
   -- Schedules that were made at run time. A paused one has no next_at.
   CREATE TABLE schedules (name TEXT PRIMARY KEY, next_at INTEGER, version TEXT NOT NULL, text TEXT NOT NULL) STRICT;
   CREATE INDEX schedules_next_at ON schedules (next_at, name) WHERE next_at IS NOT NULL;
+  `,
+  // Texts by name, in the order of the names: what steps, schedules, numbers, the audit log and workers are made of (core/kit/texts).
+  `
+  CREATE TABLE texts (name TEXT PRIMARY KEY, version TEXT NOT NULL, ends_at INTEGER, text TEXT NOT NULL) STRICT;
+  CREATE INDEX texts_ends_at ON texts (ends_at) WHERE ends_at IS NOT NULL;
+  ${oldTexts}
   `,
 ];

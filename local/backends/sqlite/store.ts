@@ -13,18 +13,15 @@ import {
   type RowPage,
   recordStore,
 } from '../../../core/kit/records/store.ts';
-import { sqliteAudit } from './audit.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { sqliteBatches } from './batches.ts';
 import { type Database, openDatabase, type SqliteFileOptions } from './database.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteLimits } from './limits.ts';
-import { sqliteMetrics } from './metrics.ts';
-import { sqliteSchedules } from './schedules.ts';
 import { stepSize } from './schema.ts';
 import type { Purgeable } from './state.ts';
-import { sqliteSteps } from './steps.ts';
+import { sqliteTexts } from './texts.ts';
 import { maybeAttempts, pathOf, whereOf } from './where.ts';
-import { sqliteWorkers } from './workers.ts';
 
 export interface SqliteStoreOptions extends SqliteFileOptions {
   /** @default 7 days for completed, 90 days for dead */
@@ -40,19 +37,15 @@ export function sqliteStore(
   const db = openDatabase('sqliteStore()', options);
   const keys = sqliteKeys({ db, clock });
   const limits = sqliteLimits({ db, clock });
-  const steps = sqliteSteps({ db });
+  const texts = sqliteTexts({ db });
   const batches = sqliteBatches({ db, clock });
   let open = true;
   return {
     keys,
-    records: recordStore(sqliteTable(db, [keys, limits, steps, batches]), { clock, retention }),
-    workers: sqliteWorkers({ db }),
-    metrics: sqliteMetrics({ db }),
-    audit: sqliteAudit({ db }),
+    records: recordStore(sqliteTable(db, [keys, limits, texts, batches]), { clock, retention }),
+    ...storesOf(texts, clock),
     limits,
-    steps,
     batches,
-    schedules: sqliteSchedules({ db }),
     migrate: async () => db.version, // opening the file has done it
     async diagnose(request) {
       const { sqliteDiagnosis } = await import('./diagnose.ts');

@@ -31,9 +31,12 @@ const groups = {
     const backend = backendAt(path);
     const rows = await schedules(bench, backend, async () => {
       const db = new DatabaseSync(path);
-      const insert = db.prepare('INSERT INTO schedules (name, next_at, version, text) VALUES (?, ?, ?, ?)');
+      const insert = db.prepare("INSERT INTO texts (name, version, text) VALUES (?, 'filled', ?)");
       db.exec('BEGIN');
-      for (const { name, nextAt, text } of others()) insert.run(name, nextAt, 'filled', text);
+      for (const { name, nextAt, text } of others()) {
+        insert.run(`schedule/${name}`, `${nextAt}\n${text}`);
+        insert.run(`due/${String(nextAt).padStart(16, '0')}.${name}`, '0');
+      }
       db.exec('COMMIT');
       db.close();
     });

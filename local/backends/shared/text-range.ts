@@ -1,0 +1,24 @@
+/** A range of texts as one lower and one upper bound, so that a database reads it by one index and no further. */
+
+import type { TextRange } from '../../../core/contract/texts.ts';
+
+/** In the order of databases, which compare bytes of UTF-8. */
+const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+
+export interface TextBounds {
+  readonly from: string;
+  /** Whether the range has a text of the name `from`. */
+  readonly hasFrom: boolean;
+  /** The range has no text of this name. */
+  readonly to: string;
+}
+
+/** `null` = there is nothing in it. */
+export function boundsOf({ prefix, after, before }: Omit<TextRange, 'max'>): TextBounds | null {
+  // Behind every name that begins with the prefix, but for such that go on with the last character there is.
+  const end = `${prefix}\u{10ffff}`;
+  const hasFrom = after === undefined || isBefore(after, prefix);
+  const from = hasFrom ? prefix : after;
+  const to = before !== undefined && isBefore(before, end) ? before : end;
+  return isBefore(from, to) ? { from, hasFrom, to } : null;
+}

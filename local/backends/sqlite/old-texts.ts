@@ -1,0 +1,35 @@
+/** Moves what version 8 has kept in tables of their own into the table of texts. Any word is a version: it was never there. */
+
+import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
+
+const dayMs = 86_400_000;
+const moved = `'moved'`;
+const moment = (at: string): string => `printf('%016d', ${at})`;
+
+/** As core/kit/texts/audit.ts does: a moment backwards, then the id with each of its letters backwards. */
+const places = `
+  WITH RECURSIVE flipped (at, id, entry, rest, place) AS (
+    SELECT at, id, entry, id, printf('%016d', 9999999999999999 - at) FROM audit
+    UNION ALL
+    SELECT at, id, entry, substr(rest, 2), place || char(159 - unicode(rest)) FROM flipped WHERE rest <> ''
+  )`;
+const auditEnd = `at + ${auditKeepMs + dayMs}`;
+
+export const oldTexts = `
+  INSERT INTO texts (name, version, ends_at, text) SELECT name, version, ends_at, text FROM steps;
+  INSERT INTO texts (name, version, text)
+    SELECT 'schedule/' || name, version, coalesce(next_at, '') || char(10) || text FROM schedules;
+  INSERT INTO texts (name, version, text)
+    SELECT 'due/' || ${moment('next_at')} || '.' || name, ${moved}, '0' FROM schedules WHERE next_at IS NOT NULL;
+  INSERT INTO texts (name, version, ends_at, text)
+    SELECT 'metric/' || step || ' ' || ${moment('at')} || ' ' || queue || ' ' || job || ' ' || source, ${moved},
+      at + CASE step WHEN 'minute' THEN ${4 * dayMs} WHEN 'hour' THEN ${41 * dayMs} ELSE ${401 * dayMs} END, body
+    FROM metrics;
+  INSERT INTO texts (name, version, ends_at, text)
+    ${places} SELECT 'audit/' || place || char(127), ${moved}, ${auditEnd}, entry FROM flipped WHERE rest = '';
+  INSERT INTO texts (name, version, ends_at, text)
+    ${places} SELECT 'audit-id/' || id, ${moved}, ${auditEnd}, place || char(127) FROM flipped WHERE rest = '';
+  INSERT INTO texts (name, version, ends_at, text)
+    SELECT 'worker/' || id, ${moved}, seen_at + 3600000, '{"beat":' || beat || ',"lagMs":0' || iif(drain, ',"drain":true', '') || '}'
+    FROM workers;
+  DROP TABLE steps; DROP TABLE schedules; DROP TABLE metrics; DROP TABLE audit; DROP TABLE workers;`;

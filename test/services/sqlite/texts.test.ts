@@ -1,0 +1,76 @@
+/** What version 8 has kept in tables of their own is moved into texts, and read as before. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, expect, it } from 'vitest';
+import { sqlite, sqliteStore } from '../../../local/backends/sqlite/index.ts';
+import { applicationId, migrations } from '../../../local/backends/sqlite/schema.ts';
+import { auditEntry } from '../../testing/laws/audit-entry.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'longshore-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it('steps, schedules, numbers, the audit log and workers of version 8 are there', async () => {
+  const path = join(folder, 'old.db');
+  const db = new DatabaseSync(path);
+  for (const sql of migrations.slice(0, 8)) db.exec(sql);
+  db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = 8`);
+  const now = Date.now();
+  const add = (table: string, ...values: (string | number | null)[]) =>
+    db.prepare(`INSERT INTO ${table} VALUES (${values.map(() => '?').join(', ')})`).run(...values);
+  add('steps', 'job:a', 'v1', now + 60_000, '"step"');
+  add('steps', 'event:a\0b', 'v2', now + 60_000, '"event"');
+  add('schedules', 'nightly', now + 5_000, 'v3', '{"every":"day"}');
+  add('schedules', 'paused', null, 'v4', '{}');
+  add('metrics', 'minute', 1_700_000_040_000, 'mail', 'send', 'worker 1', '{"n":1}');
+  add('metrics', 'day', 1_699_920_000_000, 'mail', '', '', '{"n":2}');
+  const entries = ['~x!', 'a', 'ab', 'b'].map((id) => auditEntry(id, id === 'b' ? now - 1 : now));
+  for (const entry of entries) add('audit', entry.at, entry.id, JSON.stringify(entry));
+  const beat = {
+    ...{ id: 'w1', host: 'h', pid: 1, queues: ['mail'], concurrency: 1, startedAt: 1, seenAt: now },
+    ...{ running: 0, memoryBytes: 1 },
+    counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
+  };
+  add('workers', 'w1', now, JSON.stringify(beat), 1);
+  db.close();
+
+  const backend = sqlite(path);
+  const { steps, schedules, metrics, audit, workers } = backend.stores!;
+  expect(await steps!.read('job:a')).toEqual({ text: '"step"', version: 'v1' });
+  expect(await steps!.write('event:a\0b', '"next"', 'v2', now)).not.toBeNull();
+  const [first, second] = await schedules!.list({ max: 10 });
+  expect(first).toMatchObject({ name: 'nightly', nextAt: now + 5_000, text: '{"every":"day"}' });
+  expect(second).toMatchObject({ name: 'paused', nextAt: null, text: '{}' });
+  expect(await schedules!.due(now + 5_000, 10)).toEqual([first]);
+  expect(await schedules!.write({ name: 'nightly', nextAt: now + 9_000, text: '{}' }, first!.version)).toBe(
+    true,
+  );
+  expect(await schedules!.due(now + 8_999, 10)).toEqual([]);
+  const every = { from: 0, to: now };
+  expect(await metrics!.read({ step: 'minute', ...every })).toEqual([
+    {
+      step: 'minute',
+      at: 1_700_000_040_000,
+      queue: 'mail',
+      job: 'send',
+      source: 'worker 1',
+      body: '{"n":1}',
+    },
+  ]);
+  expect(await metrics!.read({ step: 'day', ...every, job: '' })).toHaveLength(1);
+  const { entries: kept } = await audit!.page({});
+  expect(kept.map(({ id }) => id)).toEqual(['~x!', 'ab', 'a', 'b']);
+  await audit!.append({ ...entries[1]!, note: 'again' });
+  expect((await audit!.page({})).entries).toEqual(kept);
+  await audit!.append(auditEntry('aa', now));
+  expect((await audit!.page({})).entries.map(({ id }) => id)).toEqual(['~x!', 'ab', 'aa', 'a', 'b']);
+  expect(await workers.list(0)).toEqual([beat]);
+  expect(await workers.heartbeat(beat)).toEqual({ drain: true });
+  await backend.close();
+
+  const store = sqliteStore(path);
+  expect(await store.texts!.read(['job:a'])).toMatchObject([{ text: '"step"' }]);
+  await store.close();
+});
