@@ -1,24 +1,13 @@
 /** The shape of a command: data for the parser, the help and the tests, and one function that does it. */
 
 import type { Stores } from '../../core/contract/store.ts';
-import { watchFlags } from './config/flags.ts';
+import { type Flag, flag, watchFlags } from './config/flags.ts';
 import type { ExitCode } from './errors.ts';
 import type { Io } from './io.ts';
 import type { Ui } from './output/ui.ts';
 import type { Session } from './session.ts';
 
-export interface Flag<T = unknown> {
-  /** As commander takes them: `--max-jobs <n>`, `--yes`, `--no-watch`. */
-  readonly flags: string;
-  readonly text: string;
-  /** Without it the flag is a switch. */
-  readonly parse?: (text: string) => T;
-  readonly fallback?: T;
-  /** The fallback as one would type it. */
-  readonly fallbackText?: string;
-  /** Names of flags that cannot stand beside it. */
-  readonly conflicts?: readonly string[];
-}
+export type { Flag };
 export type Flags = Readonly<Record<string, Flag>>;
 
 type Value<F> = F extends { readonly parse: (text: string) => infer T }
@@ -98,7 +87,7 @@ export interface Definition<F extends Flags> {
 type Absent = 'backends' | 'needs' | 'would' | 'asks' | 'watched';
 export type Command = Required<Omit<Definition<Flags>, Absent>> & Pick<Definition<Flags>, Absent>;
 
-export const yesFlag = { flags: '--yes', text: 'do not ask' } as const;
+export const yesFlag = flag('--yes', 'do not ask');
 
 /** Checks that a command and its flags agree; the table of commands needs no more of the types. */
 export function defineCommand<const F extends Flags = Record<never, never>>(command: Definition<F>): Command {

@@ -1,5 +1,6 @@
 import { refusal, send } from '../../../core/features/alerts/deliver.ts';
 import { type AlertRow, alertStates } from '../../../core/features/alerts/show.ts';
+import { flag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
@@ -28,11 +29,7 @@ export const alerts = defineCommand({
   about:
     'Asks the backend and sends nothing. Workers, schedule functions and `longshore tick` evaluate the alerts once a minute; what has begun to hold is pending until then.',
   flags: {
-    test: {
-      flags: '--test <target>',
-      text: 'send a test message to this target and nothing else',
-      parse: name,
-    },
+    test: flag('--test <target>', 'send a test message to this target and nothing else', name),
   },
   examples: ['longshore alerts', 'longshore alerts --test slack', 'longshore alerts --json'],
   exits: {

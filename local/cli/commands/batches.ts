@@ -2,7 +2,7 @@ import { span } from '../../../core/base/duration.ts';
 import { childStates } from '../../../core/features/batches/roles.ts';
 import type { BatchChild, BatchDetail } from '../../../core/features/batches/show.ts';
 import type { Batch } from '../../../core/kernel/app/batch.ts';
-import { maxFlag } from '../config/flags.ts';
+import { flag, maxFlag } from '../config/flags.ts';
 import { integer, oneOf, words } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
 import { type Command, defineCommand } from '../definition.ts';
@@ -19,7 +19,7 @@ const list = defineCommand({
   args: [],
   flags: {
     max: maxFlag,
-    after: { flags: '--after <id>', text: 'go on behind this batch', parse: words },
+    after: flag('--after <id>', 'go on behind this batch', words),
   },
   examples: ['longshore batches', 'longshore batches --max 100 --json'],
   async run({ flags, session, ui }) {
@@ -109,9 +109,9 @@ const children = defineCommand({
   about: 'The state is that of the job; one without a record says what the batch counts.',
   args: [idArgument],
   flags: {
-    state: { flags: '--state <state>', text: `only ${childStates.join(', ')}`, parse: oneOf(childStates) },
+    state: flag('--state <state>', `only ${childStates.join(', ')}`, oneOf(childStates)),
     max: { ...maxFlag, parse: integer(1, 500), text: 'at most this many, up to 500' },
-    after: { flags: '--after <next>', text: 'the page behind the one that ended so', parse: words },
+    after: flag('--after <next>', 'the page behind the one that ended so', words),
   },
   examples: [
     'longshore batches children orders-2026-11 --state failed',

@@ -1,6 +1,7 @@
 import type { DashboardOptions } from '../../../core/surfaces/dashboard/index.ts';
 import type { HttpServer } from '../../serve.ts';
 import { aborted } from '../../waiting.ts';
+import { flag } from '../config/flags.ts';
 import { integer } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
 import { defineCommand, type Input, type Values } from '../definition.ts';
@@ -9,20 +10,20 @@ import { onEnter, serveDashboard, serveDevelopment } from './serve-dashboard.ts'
 import { untilStopped } from './until-stopped.ts';
 
 const flags = {
-  port: {
-    flags: '--port <port>',
-    text: 'the port, 0 for any free one (4020, or the next one that is free)',
-    parse: integer(0, 65_535),
-  },
-  host: {
-    flags: '--host <address>',
-    text: 'the address; another than a loopback address needs `dashboard` in the config (127.0.0.1)',
-    parse: String,
-  },
-  authorize: {
-    flags: '--authorize',
-    text: 'let in whom `dashboard` in the config lets in, also on this machine, behind a proxy for example',
-  },
+  port: flag(
+    '--port <port>',
+    'the port, 0 for any free one (4020, or the next one that is free)',
+    integer(0, 65_535),
+  ),
+  host: flag(
+    '--host <address>',
+    'the address; another than a loopback address needs `dashboard` in the config (127.0.0.1)',
+    String,
+  ),
+  authorize: flag(
+    '--authorize',
+    'let in whom `dashboard` in the config lets in, also on this machine, behind a proxy for example',
+  ),
 } as const;
 
 export const dashboard = defineCommand({

@@ -5,6 +5,7 @@ import type {
   DeadLetterSelection,
   Operator,
 } from '../../../core/operations/types.ts';
+import { flag } from '../config/flags.ts';
 import { id, integer, name } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
 import { type Command, defineCommand, type Input, type Plan, type Result } from '../definition.ts';
@@ -25,11 +26,11 @@ import { exitFor } from './jobs.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const selectionFlags = {
-  all: { flags: '--all', text: 'all dead letters' },
-  queue: { flags: '--queue <name>', text: 'only of this queue', parse: name },
+  all: flag('--all', 'all dead letters'),
+  queue: flag('--queue <name>', 'only of this queue', name),
   ...filterFlags,
-  dryRun: { flags: '--dry-run', text: 'say how many would be, and change nothing' },
-  max: { flags: '--max <n>', text: 'no more than so many, the newest', parse: integer(1) },
+  dryRun: flag('--dry-run', 'say how many would be, and change nothing'),
+  max: flag('--max <n>', 'no more than so many, the newest', integer(1)),
 } as const;
 
 const selectedArgs = [
@@ -75,16 +76,12 @@ const retry = defineCommand({
   args: selectedArgs,
   flags: {
     ...selectionFlags,
-    rate: {
-      flags: '--rate <n>',
-      text: 'about so many per second, evenly; by default all at once',
-      parse: integer(1, 10_000),
-    },
-    stopAbove: {
-      flags: '--stop-above <percent>',
-      text: 'stop when more than so many percent of those that ran again failed again',
-      parse: integer(0, 100),
-    },
+    rate: flag('--rate <n>', 'about so many per second, evenly; by default all at once', integer(1, 10_000)),
+    stopAbove: flag(
+      '--stop-above <percent>',
+      'stop when more than so many percent of those that ran again failed again',
+      integer(0, 100),
+    ),
     expiresIn: expiresInFlag,
   },
   examples: [

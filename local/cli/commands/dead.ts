@@ -10,7 +10,7 @@ import type {
   DeadLetterGroup,
   DeadLetterItem,
 } from '../../../core/operations/types.ts';
-import { queueFlag } from '../config/flags.ts';
+import { flag, queueFlag } from '../config/flags.ts';
 import { duration, integer, name, oneOf, words } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
 import { type Command, defineCommand, type Input, type Values } from '../definition.ts';
@@ -25,25 +25,13 @@ import { payloadFlag, payloadOf } from './payload-argument.ts';
 import { unknownJob } from './select-jobs.ts';
 
 export const filterFlags = {
-  job: { flags: '--job <name>', text: 'only of this job', parse: name },
-  reason: {
-    flags: '--reason <reason>',
-    text: `only those with this reason: ${reasons.join(', ')}`,
-    parse: oneOf(reasons),
-  },
-  tenant: { flags: '--tenant <id>', text: 'only of this tenant', parse: words },
-  error: { flags: '--error <text>', text: 'only with this text in the error; case counts', parse: words },
-  group: { flags: '--group <group>', text: 'only of this group of `longshore dead groups`', parse: name },
-  olderThan: {
-    flags: '--older-than <duration>',
-    text: 'only those that died at least this long ago',
-    parse: duration(),
-  },
-  newerThan: {
-    flags: '--newer-than <duration>',
-    text: 'only those that died within this time',
-    parse: duration(),
-  },
+  job: flag('--job <name>', 'only of this job', name),
+  reason: flag('--reason <reason>', `only those with this reason: ${reasons.join(', ')}`, oneOf(reasons)),
+  tenant: flag('--tenant <id>', 'only of this tenant', words),
+  error: flag('--error <text>', 'only with this text in the error; case counts', words),
+  group: flag('--group <group>', 'only of this group of `longshore dead groups`', name),
+  olderThan: flag('--older-than <duration>', 'only those that died at least this long ago', duration()),
+  newerThan: flag('--newer-than <duration>', 'only those that died within this time', duration()),
 } as const;
 
 export type FilterValues = Partial<Values<typeof filterFlags>> & { readonly queue?: string | undefined };
@@ -142,12 +130,7 @@ const groups = defineCommand({
   flags: {
     queue: queueFlag,
     ...filterFlags,
-    look: {
-      flags: '--look <n>',
-      text: 'how many letters to look at, newest first',
-      parse: integer(1, 1_000_000),
-      fallback: 5_000,
-    },
+    look: flag('--look <n>', 'how many letters to look at, newest first', integer(1, 1_000_000), '5000'),
   },
   examples: ['longshore dead groups', 'longshore dead groups --job invoice.mail --newer-than 1d'],
   exits: { 3: 'the queue that was asked for is not there' },
@@ -186,7 +169,7 @@ const show = defineCommand({
   about:
     'Values under names that look like secrets are masked. With --body it prints the stored text too, payload and signature included: handle it like the data in it.',
   args: idArgs,
-  flags: { body: { flags: '--body', text: 'print the stored text too' } },
+  flags: { body: flag('--body', 'print the stored text too') },
   examples: ['longshore dead show 0199a1b2-c3d4-7e5f'],
   exits: { 3: 'no such dead letter' },
   async run({ args, flags, session, ui, io }) {
@@ -243,11 +226,7 @@ function stackOf({ letter, attempts }: DeadLetterDetail): string | null {
   return last && errorText(last) === letter.error ? (last.stack ?? null) : null;
 }
 
-export const expiresInFlag = {
-  flags: '--expires-in <duration>',
-  text: 'a new expiry, so long after now',
-  parse: duration(1),
-} as const;
+export const expiresInFlag = flag('--expires-in <duration>', 'a new expiry, so long after now', duration(1));
 
 const edit = defineCommand({
   path: 'dead edit',
@@ -259,7 +238,7 @@ const edit = defineCommand({
   flags: {
     payload: payloadFlag,
     expiresIn: expiresInFlag,
-    dryRun: { flags: '--dry-run', text: 'check it, and change nothing' },
+    dryRun: flag('--dry-run', 'check it, and change nothing'),
   },
   examples: [
     `longshore dead edit 0199a1b2-c3d4-7e5f --payload '{"invoiceId":"1042"}'`,

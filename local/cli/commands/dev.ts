@@ -1,3 +1,4 @@
+import { flag } from '../config/flags.ts';
 import { integer, name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { onEnter } from './serve-dashboard.ts';
@@ -19,13 +20,13 @@ export const dev = defineCommand({
     },
     anyQueue: workFlags.anyQueue,
     schedules: workFlags.schedules,
-    dashboard: { flags: '--no-dashboard', text: 'the worker only' },
-    port: {
-      flags: '--port <port>',
-      text: 'of the dashboard, 0 for any free one (4020, or the next one that is free)',
-      parse: integer(0, 65_535),
-    },
-    watch: { flags: '--no-watch', text: 'one process, without restarts and dashboard' },
+    dashboard: flag('--no-dashboard', 'the worker only'),
+    port: flag(
+      '--port <port>',
+      'of the dashboard, 0 for any free one (4020, or the next one that is free)',
+      integer(0, 65_535),
+    ),
+    watch: flag('--no-watch', 'one process, without restarts and dashboard'),
     log: { ...workFlags.log, text: 'pretty, json or none; by default pretty, none with --json' },
   },
   examples: ['longshore dev', 'longshore dev mail --concurrency 1 --no-schedules --no-dashboard'],

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Check } from '../../../core/contract/diagnosis.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { flag } from '../config/flags.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { deploymentChecks } from '../doctor/deployment.ts';
@@ -16,25 +17,19 @@ export const doctor = defineCommand({
   about:
     'Looks at the app, its keys, the files of a deployment, the backend and its server, queues, workers and schedules. Changes nothing. Every finding has an id that docs/doctor.md explains, and its remedy; what could not be looked at is said. For a probe that is asked every few seconds take longshore health.',
   flags: {
-    strict: { flags: '--strict', text: 'also exit with 1 for warnings' },
-    maxDead: {
-      flags: '--max-dead <n>',
-      text: 'more dead letters are a warning',
-      parse: integer(0),
-      fallback: 1_000,
-    },
-    template: {
-      flags: '--template <file>',
-      text: 'the CloudFormation template in JSON to look at, instead of the one in .serverless',
-      parse: (text: string) => text,
-    },
-    timeout: {
-      flags: '--timeout <duration>',
-      text: 'a check that takes longer is given up, and is a finding',
-      parse: duration(1),
-      fallback: 15_000,
-      fallbackText: '15s',
-    },
+    strict: flag('--strict', 'also exit with 1 for warnings'),
+    maxDead: flag('--max-dead <n>', 'more dead letters are a warning', integer(0), '1000'),
+    template: flag(
+      '--template <file>',
+      'the CloudFormation template in JSON to look at, instead of the one in .serverless',
+      (text: string) => text,
+    ),
+    timeout: flag(
+      '--timeout <duration>',
+      'a check that takes longer is given up, and is a finding',
+      duration(1),
+      '15s',
+    ),
   },
   examples: ['longshore doctor', 'longshore doctor --strict --json', 'longshore doctor --max-dead 0'],
   exits: {

@@ -1,3 +1,4 @@
+import { flag } from '../config/flags.ts';
 import { duration, name } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
 import { defineCommand } from '../definition.ts';
@@ -11,17 +12,17 @@ export const emit = defineCommand({
     'Each job that waits for the event, with this key or without one, goes on once. A command that has failed may be repeated: it reaches those that it has not reached. The audit log says who has emitted what, without the payload.',
   args: [{ name: '<event>', text: 'name of the event, as ctx.waitFor() has it', parse: name }],
   flags: {
-    key: { flags: '--key <text>', text: 'reaches only jobs that wait with this key', parse: String },
-    payload: {
-      flags: '--payload <json>',
-      text: 'what the jobs get, as JSON, @ and the name of a file, or - to read it from stdin',
-      parse: String,
-    },
-    keep: {
-      flags: '--keep <duration>',
-      text: 'jobs that begin to wait within this time get it too, at most 30 days',
-      parse: duration(),
-    },
+    key: flag('--key <text>', 'reaches only jobs that wait with this key', String),
+    payload: flag(
+      '--payload <json>',
+      'what the jobs get, as JSON, @ and the name of a file, or - to read it from stdin',
+      String,
+    ),
+    keep: flag(
+      '--keep <duration>',
+      'jobs that begin to wait within this time get it too, at most 30 days',
+      duration(),
+    ),
   },
   examples: [
     `longshore emit packed --key 1042 --payload '{"by":"Anna"}'`,

@@ -1,5 +1,5 @@
 import { aborted } from '../../waiting.ts';
-import { lock, maxDeliveries } from '../config/flags.ts';
+import { flag, lock, maxDeliveries } from '../config/flags.ts';
 import { checkPackages } from '../config/packages.ts';
 import { integer, name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
@@ -12,23 +12,18 @@ export const emulateServiceBus = defineCommand({
     'Prints its connection string, and stays until Ctrl-C. The queues are those of the app, each with its `-failed`, with duplicate detection, locks, scheduled messages and `$DeadLetterQueue`, for the real @azure/service-bus. Those in which the app orders its groups require sessions, and so do those of --sessions. Nothing is kept when it ends. Anybody who reaches the port may do everything, so use it for development only. No topics. Needs the package rhea. With --json the object is printed when it listens.',
   args: [{ name: '[queues...]', text: 'names of the queues; by default those of the app', parse: name }],
   flags: {
-    port: {
-      flags: '--port <n>',
-      text: 'to listen on; 0 = any free one',
-      parse: integer(0, 65_535),
-      fallback: 5_672,
-    },
-    host: {
-      flags: '--host <address>',
-      text: 'to listen on; another than a loopback address makes it public',
-      parse: String,
-      fallback: '127.0.0.1',
-    },
-    sessions: {
-      flags: '--sessions <queues>',
-      text: 'names of queues that require sessions too, with commas between them',
-      parse: (text: string) => text.split(',').map(name),
-    },
+    port: flag('--port <n>', 'to listen on; 0 = any free one', integer(0, 65_535), '5672'),
+    host: flag(
+      '--host <address>',
+      'to listen on; another than a loopback address makes it public',
+      String,
+      '127.0.0.1',
+    ),
+    sessions: flag(
+      '--sessions <queues>',
+      'names of queues that require sessions too, with commas between them',
+      (text: string) => text.split(',').map(name),
+    ),
     lock,
     maxDeliveries,
   },

@@ -1,4 +1,5 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
+import { flag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, idempotencyKey, integer, moment, name, priority } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
@@ -22,23 +23,11 @@ export const enqueue = defineCommand({
       parse: duration(),
       conflicts: ['runAt'],
     },
-    runAt: {
-      flags: '--run-at <moment>',
-      text: 'not before this moment, like 2030-01-31T18:00:00Z',
-      parse: moment,
-    },
-    queue: { flags: '--queue <name>', text: "instead of the job's own queue", parse: name },
-    priority: {
-      flags: '--priority <p>',
-      text: '0 (first) to 9 (last), or critical, high, normal, low',
-      parse: priority,
-    },
-    key: {
-      flags: '--key <text>',
-      text: 'idempotency key: two jobs with the same key have one effect',
-      parse: idempotencyKey,
-    },
-    maxRetries: { flags: '--max-retries <n>', text: "instead of the job's own number", parse: integer(0) },
+    runAt: flag('--run-at <moment>', 'not before this moment, like 2030-01-31T18:00:00Z', moment),
+    queue: flag('--queue <name>', "instead of the job's own queue", name),
+    priority: flag('--priority <p>', '0 (first) to 9 (last), or critical, high, normal, low', priority),
+    key: flag('--key <text>', 'idempotency key: two jobs with the same key have one effect', idempotencyKey),
+    maxRetries: flag('--max-retries <n>', "instead of the job's own number", integer(0)),
   },
   examples: [
     `longshore enqueue greet '{"name":"Ada"}'`,

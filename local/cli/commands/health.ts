@@ -1,6 +1,7 @@
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { checkSettings } from '../../settings.ts';
 import { within } from '../../waiting.ts';
+import { flag } from '../config/flags.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
@@ -48,38 +49,35 @@ export const health = defineCommand({
   about:
     'A health check for a container or a monitor. A check that the backend cannot answer counts as neither good nor bad. The age and the queues ignore what is paused. Every check that is bad says what to do. With several backends each is checked; one that no job of the app belongs to needs no workers.',
   flags: {
-    maxAge: {
-      flags: '--max-age <duration>',
-      text: 'unhealthy when a job has been ready for longer',
-      parse: duration(1),
-      fallback: 900_000,
-      fallbackText: '15m',
-    },
-    minWorkers: {
-      flags: '--min-workers <n>',
-      text: 'unhealthy when fewer were seen within 15 seconds; 0 where functions run the jobs',
-      parse: integer(0),
-      fallback: 1,
-    },
-    maxDead: {
-      flags: '--max-dead <n>',
-      text: 'unhealthy when there are more dead letters; by default any number is healthy',
-      parse: integer(0),
-    },
-    maxLate: {
-      flags: '--max-late <duration>',
-      text: 'unhealthy when a schedule was due so long ago and nobody has enqueued its job',
-      parse: duration(1),
-      fallback: 120_000,
-      fallbackText: '2m',
-    },
-    timeout: {
-      flags: '--timeout <duration>',
-      text: 'unhealthy when the backend has not answered by then',
-      parse: duration(1),
-      fallback: 5000,
-      fallbackText: '5s',
-    },
+    maxAge: flag(
+      '--max-age <duration>',
+      'unhealthy when a job has been ready for longer',
+      duration(1),
+      '15m',
+    ),
+    minWorkers: flag(
+      '--min-workers <n>',
+      'unhealthy when fewer were seen within 15 seconds; 0 where functions run the jobs',
+      integer(0),
+      '1',
+    ),
+    maxDead: flag(
+      '--max-dead <n>',
+      'unhealthy when there are more dead letters; by default any number is healthy',
+      integer(0),
+    ),
+    maxLate: flag(
+      '--max-late <duration>',
+      'unhealthy when a schedule was due so long ago and nobody has enqueued its job',
+      duration(1),
+      '2m',
+    ),
+    timeout: flag(
+      '--timeout <duration>',
+      'unhealthy when the backend has not answered by then',
+      duration(1),
+      '5s',
+    ),
   },
   examples: [
     'longshore health',

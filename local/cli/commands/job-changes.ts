@@ -2,6 +2,7 @@
 
 import type { CancelResult } from '../../../core/contract/store.ts';
 import type { Operator } from '../../../core/operations/types.ts';
+import { flag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, id, moment, name, priority } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
@@ -128,16 +129,8 @@ const update = defineCommand({
       parse: duration(),
       conflicts: ['runAt'],
     },
-    runAt: {
-      flags: '--run-at <moment>',
-      text: 'not before this moment, like 2030-01-31T18:00:00Z',
-      parse: moment,
-    },
-    priority: {
-      flags: '--priority <p>',
-      text: '0 (first) to 9 (last), or critical, high, normal, low',
-      parse: priority,
-    },
+    runAt: flag('--run-at <moment>', 'not before this moment, like 2030-01-31T18:00:00Z', moment),
+    priority: flag('--priority <p>', '0 (first) to 9 (last), or critical, high, normal, low', priority),
   },
   examples: [
     `longshore jobs update 0199a1b2-c3d4-7e5f --payload '{"invoiceId":"1042"}'`,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { flag } from '../config/flags.ts';
 import { kid } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 
@@ -8,11 +9,7 @@ const make = defineCommand({
   about:
     'Prints 32 random bytes in the form of LONGSHORE_SIGNING_KEYS. It is a secret and stored nowhere: send it straight to where your secrets live. To rotate, append it (`old:...,new:...`), deploy everywhere, then move it to the front.',
   flags: {
-    kid: {
-      flags: '--kid <id>',
-      text: 'its id, which travels in every message; by default k and the date',
-      parse: kid,
-    },
+    kid: flag('--kid <id>', 'its id, which travels in every message; by default k and the date', kid),
   },
   examples: ['longshore keys new', 'export LONGSHORE_SIGNING_KEYS="$(longshore keys new --kid k1)"'],
   async run({ flags, io }) {

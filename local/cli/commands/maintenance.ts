@@ -2,6 +2,7 @@ import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
+import { flag } from '../config/flags.ts';
 import { duration } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';
@@ -21,17 +22,17 @@ const purge = defineCommand({
   about:
     "Workers do this by themselves with the store's own retention. Without a flag this command uses that retention too. With one of the two ages it removes only that kind of record. It always removes idempotency keys that are past their time.",
   flags: {
-    olderThan: {
-      flags: '--older-than <duration>',
-      text: 'completed and cancelled jobs that ended at least this long ago',
-      parse: duration(),
-    },
-    deadOlderThan: {
-      flags: '--dead-older-than <duration>',
-      text: 'dead letters that died at least this long ago',
-      parse: duration(),
-    },
-    dryRun: { flags: '--dry-run', text: 'count only, remove nothing; needs one of the two above' },
+    olderThan: flag(
+      '--older-than <duration>',
+      'completed and cancelled jobs that ended at least this long ago',
+      duration(),
+    ),
+    deadOlderThan: flag(
+      '--dead-older-than <duration>',
+      'dead letters that died at least this long ago',
+      duration(),
+    ),
+    dryRun: flag('--dry-run', 'count only, remove nothing; needs one of the two above'),
   },
   examples: [
     'longshore purge',

@@ -4,7 +4,7 @@ import type {
   MetricReport,
   Flag as PastFlag,
 } from '../../../core/kernel/app/metric-report.ts';
-import { queueFlag } from '../config/flags.ts';
+import { flag, queueFlag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { name, oneOf } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
@@ -22,13 +22,8 @@ export const metrics = defineCommand({
   about:
     'Workers and functions count, and write their numbers every 10 seconds to the backend or the store beside it. Attempts that ended well, were retried or died are `runs`; times are those of the handler, off by 5 % at most. A job that is slower or fails more than in its own last 30 days is named with the numbers. A narrow terminal shows less; --job and --json show all.',
   flags: {
-    last: {
-      flags: '--last <period>',
-      text: 'hour (60 minutes), day (24 hours) or month (30 days)',
-      parse: period,
-      fallback: 'hour',
-    },
-    job: { flags: '--job <name>', text: 'only this job, with all its numbers', parse: name },
+    last: flag('--last <period>', 'hour (60 minutes), day (24 hours) or month (30 days)', period, 'hour'),
+    job: flag('--job <name>', 'only this job, with all its numbers', name),
     queue: queueFlag,
   },
   examples: [

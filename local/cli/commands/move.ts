@@ -9,6 +9,7 @@ import { exclusive, isSame } from '../../move/exclusive.ts';
 import { type Moved, move as moveBacklog } from '../../move/move.ts';
 import type { SomeStores } from '../../move/verdicts.ts';
 import { addressText, backendAt } from '../config/backend-at.ts';
+import { flag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
@@ -22,9 +23,9 @@ export const move = defineCommand({
   summary: 'drain a backlog from one backend into another',
   about: `Ready and delayed jobs and dead letters move, with their ids, attempts, priorities, times and history, and their envelopes byte for byte. Completed jobs stay, and running ones stay until they end. A backend is ${addressText}. The move may be killed and started again: no job is lost, and none runs twice between backends that hold jobs. A broker may get some jobs twice. Nothing moves while a batch, a pause or a schedule made at run time would be left behind. See docs/operations.md.`,
   flags: {
-    from: { flags: '--from <backend>', text: 'where the jobs are', parse: String },
-    to: { flags: '--to <backend>', text: 'where they go', parse: String },
-    queue: { flags: '--queue <name>', text: 'only this queue', parse: name },
+    from: flag('--from <backend>', 'where the jobs are', String),
+    to: flag('--to <backend>', 'where they go', String),
+    queue: flag('--queue <name>', 'only this queue', name),
   },
   examples: [
     'longshore move --from sqlite:.longshore/jobs.db --to postgres://localhost/app',

@@ -1,12 +1,12 @@
 /** Lists that are looked through in pages. */
 
-import { maxFlag } from '../config/flags.ts';
+import { flag, maxFlag } from '../config/flags.ts';
 import { words } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
 
 export const pageFlags = {
   max: maxFlag,
-  after: { flags: '--after <cursor>', text: 'go on where an earlier list has ended', parse: words },
+  after: flag('--after <cursor>', 'go on where an earlier list has ended', words),
 } as const;
 
 export interface Pages<Row> {

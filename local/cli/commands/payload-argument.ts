@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
+import { flag } from '../config/flags.ts';
 import type { Input } from '../definition.ts';
 import { usage } from '../errors.ts';
 
@@ -24,11 +25,11 @@ export function parsedPayload(text: string, piped: boolean): unknown {
   }
 }
 
-export const payloadFlag = {
-  flags: '--payload <json>',
-  text: 'the whole new payload as JSON, @ and the name of a file, or - to read it from stdin',
-  parse: String,
-} as const;
+export const payloadFlag = flag(
+  '--payload <json>',
+  'the whole new payload as JSON, @ and the name of a file, or - to read it from stdin',
+  String,
+);
 
 /** @param given after `--payload` */
 export async function payloadOf(input: Pick<Input, 'io'>, given: string): Promise<unknown> {

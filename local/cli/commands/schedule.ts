@@ -3,6 +3,7 @@ import { tick as tickOnce } from '../../../core/features/schedules/tick.ts';
 import type { Schedule } from '../../../core/kernel/app/schedule.ts';
 import { eachOf, scoped } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
+import { flag } from '../config/flags.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
 import { type Entry, nameArgs, noSchedule, showSchedule, tookText } from './show-schedule.ts';
@@ -57,10 +58,10 @@ const list = defineCommand({
   summary: "list the app's schedules and when they are due next",
   about: 'Read from the config; no backend is opened without --last.',
   flags: {
-    last: {
-      flags: '--last',
-      text: 'ask the backend how the last moment of each went, whether it is paused, and for those made at run time',
-    },
+    last: flag(
+      '--last',
+      'ask the backend how the last moment of each went, whether it is paused, and for those made at run time',
+    ),
   },
   examples: ['longshore schedule list', 'longshore schedule list --last'],
   async run({ flags, session, ui, io }) {

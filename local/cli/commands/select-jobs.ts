@@ -3,7 +3,7 @@
 import type { JobRecord, RecordFilter, RecordStore } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
 import { statuses } from '../../../core/kit/records/partitions.ts';
-import { queueFlag } from '../config/flags.ts';
+import { flag, queueFlag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, id, idempotencyKey, name, oneOf, words } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
@@ -14,32 +14,16 @@ import { firstOf, type Pages } from './pages.ts';
 
 export const filterFlags = {
   queue: queueFlag,
-  job: { flags: '--job <name>', text: 'only of this job', parse: name },
-  status: {
-    flags: '--status <status>',
-    text: `only with this status: ${statuses.join(', ')}`,
-    parse: oneOf(statuses),
-  },
-  tenant: { flags: '--tenant <id>', text: 'only of this tenant', parse: words },
-  key: { flags: '--key <key>', text: 'only with this idempotency key', parse: idempotencyKey },
-  schedule: { flags: '--schedule <name>', text: 'only those that this schedule enqueued', parse: name },
-  worker: {
-    flags: '--worker <name>',
-    text: 'only those of which an attempt ran on this worker or host',
-    parse: words,
-  },
-  error: { flags: '--error <text>', text: 'only with this text in an error; case counts', parse: words },
-  id: { flags: '--id <prefix>', text: 'only those whose id begins with it', parse: id },
-  olderThan: {
-    flags: '--older-than <duration>',
-    text: 'only those enqueued at least this long ago',
-    parse: duration(),
-  },
-  newerThan: {
-    flags: '--newer-than <duration>',
-    text: 'only those enqueued within this time',
-    parse: duration(),
-  },
+  job: flag('--job <name>', 'only of this job', name),
+  status: flag('--status <status>', `only with this status: ${statuses.join(', ')}`, oneOf(statuses)),
+  tenant: flag('--tenant <id>', 'only of this tenant', words),
+  key: flag('--key <key>', 'only with this idempotency key', idempotencyKey),
+  schedule: flag('--schedule <name>', 'only those that this schedule enqueued', name),
+  worker: flag('--worker <name>', 'only those of which an attempt ran on this worker or host', words),
+  error: flag('--error <text>', 'only with this text in an error; case counts', words),
+  id: flag('--id <prefix>', 'only those whose id begins with it', id),
+  olderThan: flag('--older-than <duration>', 'only those enqueued at least this long ago', duration()),
+  newerThan: flag('--newer-than <duration>', 'only those enqueued within this time', duration()),
 } as const;
 
 export function filterOf(flags: Values<typeof filterFlags>, now: number): RecordFilter {

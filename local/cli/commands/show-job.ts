@@ -6,6 +6,7 @@ import { whyWaits } from '../../../core/features/limits/explain.ts';
 import { stepsOf } from '../../../core/features/steps/show.ts';
 import { believed } from '../../../core/kit/records/believe.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
+import { flag } from '../config/flags.ts';
 import { given } from '../config/without-undefined.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
@@ -23,7 +24,7 @@ export const showJob = defineCommand({
   about:
     'Who asked for it, why it waits, every attempt with its worker, the steps that it remembers, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',
   args: idArgs,
-  flags: { payload: { flags: '--payload', text: 'print what the job was given, masked' } },
+  flags: { payload: flag('--payload', 'print what the job was given, masked') },
   examples: [
     'longshore jobs show 0199a1b2-c3d4-7e5f',
     'longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --payload --json',

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { lock, maxDeliveries } from '../config/flags.ts';
+import { flag, lock, maxDeliveries } from '../config/flags.ts';
 import { checkPackages } from '../config/packages.ts';
 import { integer } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
@@ -26,27 +26,17 @@ export const simulateFunctions = defineCommand({
     },
   ],
   flags: {
-    exitWhenIdle: { flags: '--exit-when-idle', text: 'stop when no queue holds a message' },
-    concurrency: {
-      flags: '--concurrency <n>',
-      text: 'calls of one queue at the same time; by default what host.json says',
-      parse: integer(1, 1_000),
-    },
+    exitWhenIdle: flag('--exit-when-idle', 'stop when no queue holds a message'),
+    concurrency: flag(
+      '--concurrency <n>',
+      'calls of one queue at the same time; by default what host.json says',
+      integer(1, 1_000),
+    ),
     lock,
     maxDeliveries,
-    port: {
-      flags: '--port <n>',
-      text: 'of the HTTP functions; 0 = any free one',
-      parse: integer(0, 65_535),
-      fallback: 7_071,
-    },
-    busPort: {
-      flags: '--bus-port <n>',
-      text: 'of the Service Bus; 0 = any free one',
-      parse: integer(0, 65_535),
-      fallback: 0,
-    },
-    schedules: { flags: '--no-schedules', text: 'never call a timer' },
+    port: flag('--port <n>', 'of the HTTP functions; 0 = any free one', integer(0, 65_535), '7071'),
+    busPort: flag('--bus-port <n>', 'of the Service Bus; 0 = any free one', integer(0, 65_535), '0'),
+    schedules: flag('--no-schedules', 'never call a timer'),
   },
   examples: [
     'longshore simulate functions main.ts',

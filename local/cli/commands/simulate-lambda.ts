@@ -5,6 +5,7 @@ import { developmentKeyPath, developmentKeys } from '../../../core/envelope/sign
 import type { App } from '../../../core/kernel/app/app.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import type { Config } from '../config/config.ts';
+import { flag } from '../config/flags.ts';
 import { checkPackages } from '../config/packages.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
@@ -23,44 +24,28 @@ export const simulateLambda = defineCommand({
     { name: '[entry]', text: 'file with the functions; by default the entry of `simulation` in the config' },
   ],
   flags: {
-    exitWhenIdle: { flags: '--exit-when-idle', text: 'stop when no queue holds or hides a message' },
-    batchSize: {
-      flags: '--batch-size <n>',
-      text: 'messages of one invocation at most',
-      parse: integer(1, 10_000),
-      fallback: 10,
-    },
-    concurrency: {
-      flags: '--concurrency <n>',
-      text: 'invocations at the same time, each in a process',
-      parse: integer(1, 100),
-      fallback: 2,
-    },
-    timeout: {
-      flags: '--timeout <duration>',
-      text: 'of the function',
-      parse: duration(1_000),
-      fallback: 30_000,
-      fallbackText: '30s',
-    },
-    visibility: {
-      flags: '--visibility <duration>',
-      text: 'of the queues; by default six times the timeout',
-      parse: duration(1_000),
-    },
-    maxReceives: {
-      flags: '--max-receives <n>',
-      text: 'deliveries after which SQS moves a message to the dead letters',
-      parse: integer(1, 1_000),
-      fallback: 20,
-    },
-    prefix: {
-      flags: '--prefix <text>',
-      text: "stands before every queue's name",
-      fallback: 'longshore-',
-      parse: prefix,
-    },
-    schedules: { flags: '--no-schedules', text: 'never call `schedule`' },
+    exitWhenIdle: flag('--exit-when-idle', 'stop when no queue holds or hides a message'),
+    batchSize: flag('--batch-size <n>', 'messages of one invocation at most', integer(1, 10_000), '10'),
+    concurrency: flag(
+      '--concurrency <n>',
+      'invocations at the same time, each in a process',
+      integer(1, 100),
+      '2',
+    ),
+    timeout: flag('--timeout <duration>', 'of the function', duration(1_000), '30s'),
+    visibility: flag(
+      '--visibility <duration>',
+      'of the queues; by default six times the timeout',
+      duration(1_000),
+    ),
+    maxReceives: flag(
+      '--max-receives <n>',
+      'deliveries after which SQS moves a message to the dead letters',
+      integer(1, 1_000),
+      '20',
+    ),
+    prefix: flag('--prefix <text>', "stands before every queue's name", prefix, 'longshore-'),
+    schedules: flag('--no-schedules', 'never call `schedule`'),
   },
   examples: [
     'longshore simulate lambda functions.ts',

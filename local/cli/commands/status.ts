@@ -1,7 +1,7 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import { stoppedJobs } from '../../../core/features/limits/stopped-jobs.ts';
 import type { StoppedJob } from '../../../core/kernel/app/breaker.ts';
-import { defaultEveryMs, watchEveryMs, watchFlags } from '../config/flags.ts';
+import { defaultEveryMs, flag, watchEveryMs, watchFlags } from '../config/flags.ts';
 import { duration, oneOf } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { lateness } from '../output/lateness.ts';
@@ -49,11 +49,11 @@ const status = defineCommand({
   args: queueArgs,
   flags: {
     ...watchFlags,
-    sort: {
-      flags: '--sort <column>',
-      text: `most first by ${orders.join(', ')}; by default as the app has them`,
-      parse: order,
-    },
+    sort: flag(
+      '--sort <column>',
+      `most first by ${orders.join(', ')}; by default as the app has them`,
+      order,
+    ),
   },
   examples: [
     'longshore status',

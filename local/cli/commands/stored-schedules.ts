@@ -4,6 +4,7 @@ import { LongshoreError } from '../../../core/base/errors.ts';
 import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedule.ts';
 import { keepsSchedules } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
+import { flag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, integer, name, oneOf, words } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
@@ -62,13 +63,8 @@ const stored = defineCommand({
   summary: 'list the schedules that were made at run time',
   about: 'By name. Those in code are in `longshore schedule list`.',
   flags: {
-    max: {
-      flags: '--max <n>',
-      text: 'at most this many, up to 1000',
-      parse: integer(1, 1_000),
-      fallback: 100,
-    },
-    after: { flags: '--after <name>', text: 'those behind this name', parse: name },
+    max: flag('--max <n>', 'at most this many, up to 1000', integer(1, 1_000), '100'),
+    after: flag('--after <name>', 'those behind this name', name),
   },
   examples: ['longshore schedule stored', 'longshore schedule stored --max 1000 --json'],
   async run({ flags: { max, after }, session, ui, io }) {
@@ -98,11 +94,11 @@ const upsert = defineCommand({
       parse: words,
       conflicts: ['every'],
     },
-    every: { flags: '--every <duration>', text: 'a fixed interval, at least 1s', parse: duration(1_000) },
-    timezone: { flags: '--timezone <zone>', text: 'IANA name, for --cron (UTC)', parse: words },
-    overlap: { flags: '--overlap <policy>', text: 'allow or skip', parse: overlapOf },
-    missed: { flags: '--missed <policy>', text: 'one, all or skip', parse: missedOf },
-    tenant: { flags: '--tenant <id>', text: 'the tenant of its jobs', parse: words },
+    every: flag('--every <duration>', 'a fixed interval, at least 1s', duration(1_000)),
+    timezone: flag('--timezone <zone>', 'IANA name, for --cron (UTC)', words),
+    overlap: flag('--overlap <policy>', 'allow or skip', overlapOf),
+    missed: flag('--missed <policy>', 'one, all or skip', missedOf),
+    tenant: flag('--tenant <id>', 'the tenant of its jobs', words),
   },
   examples: [
     `longshore schedule upsert remind-7 remind --cron '0 9 * * 1' --timezone Europe/Berlin --payload '{"userId":"7"}'`,

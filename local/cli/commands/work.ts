@@ -6,6 +6,7 @@ import { isBackend } from '../../../core/kernel/enqueue/backends.ts';
 import type { WorkerSummary } from '../../../core/kernel/worker/options.ts';
 import { type LogLevel, levelOf, logLevels, logTo } from '../../log.ts';
 import type { LocalOptions } from '../../start.ts';
+import { flag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, integer, name, oneOf, size } from '../config/values.ts';
 import { given } from '../config/without-undefined.ts';
@@ -20,18 +21,18 @@ import { showRunning } from './show-running.ts';
 const logForms = ['pretty', 'json', 'none'] as const;
 type LogForm = (typeof logForms)[number];
 
-const logFlag = {
-  flags: '--log <form>',
-  text: 'pretty, json or none; by default pretty on a terminal, json elsewhere, none with --json',
-  parse: oneOf(logForms),
-} as const;
+const logFlag = flag(
+  '--log <form>',
+  'pretty, json or none; by default pretty on a terminal, json elsewhere, none with --json',
+  oneOf(logForms),
+);
 
-const logLevelFlag = {
-  flags: '--log-level <level>',
-  text: 'debug (also what begins, and what waits), info, warn or error',
-  parse: oneOf(logLevels),
-  fallback: 'info',
-} as const;
+const logLevelFlag = flag(
+  '--log-level <level>',
+  'debug (also what begins, and what waits), info, warn or error',
+  oneOf(logLevels),
+  'info',
+);
 
 export const workFlags = {
   once: {
@@ -39,33 +40,24 @@ export const workFlags = {
     text: 'take one job, or none when none is ready, and stop',
     conflicts: ['drain', 'maxJobs'],
   },
-  drain: { flags: '--drain', text: 'stop when nothing is ready and nothing runs; delayed jobs stay' },
-  concurrency: {
-    flags: '--concurrency <n>',
-    text: 'jobs that run at the same time',
-    parse: integer(1, 10_000),
-    fallback: 10,
-  },
-  maxJobs: { flags: '--max-jobs <n>', text: 'stop after this many jobs', parse: integer(1) },
-  maxRuntime: { flags: '--max-runtime <duration>', text: 'stop after this time', parse: duration(1) },
-  maxMemory: { flags: '--max-memory <size>', text: 'stop when the process is larger', parse: size },
-  lease: {
-    flags: '--lease <duration>',
-    text: 'when the jobs of a dead worker go to another one (30s)',
-    parse: duration(100),
-  },
-  anyQueue: { flags: '--any-queue', text: 'also queues that the app does not name' },
-  schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },
-  metricsPort: {
-    flags: '--metrics-port <port>',
-    text: 'serve numbers for Prometheus at /metrics on this port',
-    parse: integer(0, 65_535),
-  },
-  metricsHost: {
-    flags: '--metrics-host <address>',
-    text: 'the address for that; another than a loopback address needs LONGSHORE_METRICS_KEY (127.0.0.1)',
-    parse: String,
-  },
+  drain: flag('--drain', 'stop when nothing is ready and nothing runs; delayed jobs stay'),
+  concurrency: flag('--concurrency <n>', 'jobs that run at the same time', integer(1, 10_000), '10'),
+  maxJobs: flag('--max-jobs <n>', 'stop after this many jobs', integer(1)),
+  maxRuntime: flag('--max-runtime <duration>', 'stop after this time', duration(1)),
+  maxMemory: flag('--max-memory <size>', 'stop when the process is larger', size),
+  lease: flag('--lease <duration>', 'when the jobs of a dead worker go to another one (30s)', duration(100)),
+  anyQueue: flag('--any-queue', 'also queues that the app does not name'),
+  schedules: flag('--no-schedules', 'enqueue nothing by schedule'),
+  metricsPort: flag(
+    '--metrics-port <port>',
+    'serve numbers for Prometheus at /metrics on this port',
+    integer(0, 65_535),
+  ),
+  metricsHost: flag(
+    '--metrics-host <address>',
+    'the address for that; another than a loopback address needs LONGSHORE_METRICS_KEY (127.0.0.1)',
+    String,
+  ),
   log: logFlag,
   logLevel: logLevelFlag,
 } as const;

@@ -1,5 +1,6 @@
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../../core/kit/worker-state.ts';
+import { flag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, oneOf, words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
@@ -53,11 +54,7 @@ const list = defineCommand({
       fallback: forgetWorkerMs,
       fallbackText: '5m',
     },
-    sort: {
-      flags: '--sort <column>',
-      text: `most first by ${orders.join(', ')}; by default oldest first`,
-      parse: order,
-    },
+    sort: flag('--sort <column>', `most first by ${orders.join(', ')}; by default oldest first`, order),
   },
   examples: [
     'longshore workers',

@@ -3,18 +3,42 @@
 import { usage } from '../errors.ts';
 import { duration, integer, name } from './values.ts';
 
-export const queueFlag = { flags: '--queue <name>', text: 'only of this queue', parse: name } as const;
+export interface Flag<T = unknown> {
+  /** As commander takes them: `--max-jobs <n>`, `--yes`, `--no-watch`. */
+  readonly flags: string;
+  readonly text: string;
+  /** Without it the flag is a switch. */
+  readonly parse?: (text: string) => T;
+  readonly fallback?: T;
+  /** The fallback as one would type it. */
+  readonly fallbackText?: string;
+  /** Names of flags that cannot stand beside it. */
+  readonly conflicts?: readonly string[];
+}
+type Parsed<T> = Pick<Flag, 'flags' | 'text'> & { readonly parse: (text: string) => T };
+type Filled<T> = Parsed<T> & { readonly fallback: T; readonly fallbackText: string };
 
-export const maxFlag = {
-  flags: '--max <n>',
-  text: 'at most this many, up to 10000',
-  parse: integer(1, 10_000),
-  fallback: 20,
-} as const;
+/** @param parse without it the flag is a switch. @param fallback as one would type it */
+export function flag(flags: string, text: string): Pick<Flag, 'flags' | 'text'>;
+export function flag<T>(flags: string, text: string, parse: (text: string) => T): Parsed<T>;
+export function flag<T>(flags: string, text: string, parse: (text: string) => T, fallback: string): Filled<T>;
+export function flag<T>(flags: string, text: string, parse?: (text: string) => T, fallback?: string) {
+  if (!parse) return { flags, text };
+  return {
+    flags,
+    text,
+    parse,
+    ...(fallback !== undefined && { fallback: parse(fallback), fallbackText: fallback }),
+  };
+}
+
+export const queueFlag = flag('--queue <name>', 'only of this queue', name);
+
+export const maxFlag = flag('--max <n>', 'at most this many, up to 10000', integer(1, 10_000), '20');
 
 export const watchFlags = {
-  watch: { flags: '--watch', text: 'go on looking, until q or Ctrl-C' },
-  every: { flags: '--every <duration>', text: 'how often to look with --watch (2s)', parse: duration(200) },
+  watch: flag('--watch', 'go on looking, until q or Ctrl-C'),
+  every: flag('--every <duration>', 'how often to look with --watch (2s)', duration(200)),
 } as const;
 
 /** How often to look; `null` = once. Throws `USAGE` for --every alone. */
@@ -31,17 +55,11 @@ export function watchEveryMs({
 
 export const defaultEveryMs = 2_000;
 
-export const lock = {
-  flags: '--lock <duration>',
-  text: 'how long a delivery is locked',
-  parse: duration(1_000),
-  fallback: 60_000,
-  fallbackText: '1m',
-};
+export const lock = flag('--lock <duration>', 'how long a delivery is locked', duration(1_000), '1m');
 
-export const maxDeliveries = {
-  flags: '--max-deliveries <n>',
-  text: 'after which Service Bus moves a message to $DeadLetterQueue',
-  parse: integer(1, 2_000),
-  fallback: 10,
-};
+export const maxDeliveries = flag(
+  '--max-deliveries <n>',
+  'after which Service Bus moves a message to $DeadLetterQueue',
+  integer(1, 2_000),
+  '10',
+);
