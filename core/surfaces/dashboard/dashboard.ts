@@ -17,8 +17,8 @@ import { wordsOf } from './answer/words.ts';
 import type { Endpoint } from './call.ts';
 import { liveStreams } from './live/events.ts';
 import { liveFeed } from './live/feed.ts';
-import { operators } from './operators.ts';
 import type { DashboardOptions } from './options.ts';
+import { operators } from './routes/change.ts';
 import { routeFor } from './routes/table.ts';
 
 export interface DashboardHandler {

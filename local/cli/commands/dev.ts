@@ -11,7 +11,7 @@ export const dev = defineCommand({
     'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code, also for a file of another package of a monorepo, one that is replaced, and a new one beside it. Beside it runs the dashboard, with buttons that kill the worker, freeze it or deliver a job twice: its link is printed at the start. With --no-watch or --json the worker runs once and alone in this process, for a debugger or a script.',
   args: [{ name: '[queues...]', text: 'by default every queue that the app names', parse: name }],
   flags: {
-    concurrency: { ...workFlags.concurrency, fallback: 4 },
+    concurrency: { ...workFlags.concurrency, fallback: 4, fallbackText: '4' },
     lease: {
       ...workFlags.lease,
       text: 'when the jobs of a dead worker are run again; longer where you stop at breakpoints',

@@ -74,7 +74,7 @@ describe('a reset', () => {
     expectSafe(answer);
     expect(answer.body.message).toContain('Free again');
     expect(await limits.list({})).toEqual([]);
-    expect((await post('limits/reset', { key })).body.message).toContain('Nothing of it was in use');
+    expect((await post('limits/reset', { key })).body.message).toContain('Nothing was in use');
     const { entries } = await client.stores.audit!.page({});
     expect(entries.at(-1)).toMatchObject({ action: 'limit.reset', target: key, phase: 'begun' });
   });

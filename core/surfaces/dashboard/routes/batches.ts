@@ -1,10 +1,10 @@
 import { childStates } from '../../../features/batches/roles.ts';
+import type { ChainedJobView } from '../../../kernel/app/chain.ts';
 import { eachOf } from '../../../kernel/enqueue/backends.ts';
-import { Refusal } from '../../http/problem.ts';
-import type { BatchDetail, BatchList, Unavailable } from '../api.ts';
+import type { BatchDetail, BatchList, ChainView, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
-import { change } from './change.ts';
 import { missing, unavailable } from './find.ts';
+import { noRecords } from './jobs.ts';
 import { oneOf, pageQuery, queryOf } from './query.ts';
 
 export const listBatches: Run = async (endpoint, { url, visitor }) => {
@@ -41,20 +41,18 @@ function noBatches({ client }: Endpoint): Unavailable | null {
   );
 }
 
-/** The operator says which are not known. */
-const anyId = (_: Endpoint, id: string): string => id;
+export const showChain: Run = async (endpoint, { visitor, parameter: id }) => {
+  const { client } = endpoint;
+  if (eachOf(client).every(({ stores }) => stores.records.recordsDisabled)) return noRecords(client);
+  const chain = await (await endpoint.operatorFor(visitor)).chains.get(id);
+  if (!chain) throw missing('chain', id);
+  const links = chain.links.map((link) => ({ ...link, jobs: link.jobs.map(brief) }));
+  return { ...chain, links } satisfies ChainView;
+};
 
-export const cancelBatch: Run = change(anyId, async ({ batches }, id) => {
-  if (await batches.cancel(id))
-    return { message: 'Cancelled: children that wait never run, and those that run are told to abort.' };
-  throw new Refusal(409, 'CONFLICT', 'All of its children have ended: there is nothing to cancel any more.');
-});
-
-export const retryBatch: Run = change(anyId, async ({ batches }, id) => {
-  const count = await batches.retryFailed(id);
-  const message =
-    count === 0
-      ? 'None of its children is a dead letter, so none runs again.'
-      : `${count} ${count === 1 ? 'child runs' : 'children run'} again.`;
-  return { message };
-});
+/** Without what handlers have returned. */
+function brief({ id, job, record }: ChainedJobView): ChainView['links'][number]['jobs'][number] {
+  if (!record) return { id, job, record: null };
+  const { status, error, createdAt, finishedAt } = record;
+  return { id, job, record: { status, error, createdAt, finishedAt } };
+}

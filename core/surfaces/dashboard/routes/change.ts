@@ -1,15 +1,52 @@
 import type { Client } from '../../../kernel/enqueue/client.ts';
+import type { ChangeName, Performed } from '../../../operations/operator.ts';
 import type { Operator } from '../../../operations/types.ts';
+import { Refusal } from '../../http/problem.ts';
+import type { Visitor } from '../access/identify.ts';
 import type { Done } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
+import { missing } from './find.ts';
 
-/** What an operator does to something with a name. @param find the name, or a refusal where there is no such thing */
+/** When somebody looks at dead letters or changes something. */
+const load = () => import('../../../operations/operator.ts');
+
+/** The operator says which are not known. */
+const anyId = (_: Endpoint, id: string): string => id;
+
+/**
+ * What an operator does to something with a name, as its record has it.
+ * @param find the name, or a refusal where there is no such thing
+ * @param more what there is to say beside the text of the record
+ */
 export const change =
   (
-    find: (endpoint: Endpoint, given: string) => string | Promise<string>,
-    act: (operator: Operator, name: string, client: Client) => Promise<Done>,
+    name: ChangeName,
+    find: (endpoint: Endpoint, given: string) => string | Promise<string> = anyId,
+    more: (
+      client: Client,
+      target: string,
+      done: Performed,
+    ) => Partial<Done> | Promise<Partial<Done>> = () => ({}),
   ): Run =>
   async (endpoint, { visitor, parameter }) => {
-    const name = await find(endpoint, parameter);
-    return act(await endpoint.operatorFor(visitor), name, endpoint.client);
+    const target = await find(endpoint, parameter);
+    const { changeNamed, perform } = await load();
+    const done = await perform(await endpoint.operatorFor(visitor), name, target);
+    const { nothing, subject } = changeNamed(name);
+    if (done.outcome === 'unknown') throw missing(subject!.noun, target);
+    if (done.outcome === 'nothing' && nothing !== undefined) throw new Refusal(409, 'CONFLICT', done.text);
+    return { message: done.text, ...(await more(endpoint.client, target, done)) };
+  };
+
+/** Of the job that was enqueued. */
+export const withId = (_: Client, __: string, { result }: Performed): Partial<Done> => ({
+  id: result as string,
+});
+
+/** Who acts, and from where, as the audit log shall name them. */
+export const operators =
+  (client: Client) =>
+  async ({ actor, from }: Visitor): Promise<Operator> => {
+    const { createOperator } = await load();
+    return createOperator(client, { actor, from: from === undefined ? 'dashboard' : `dashboard ${from}` });
   };

@@ -1,13 +1,68 @@
 import { latestMs } from '../../../base/clock.ts';
-import type { DeadLetterSelection, EditOptions, Operator, RetryOptions } from '../../../operations/types.ts';
+import { shown } from '../../../base/errors.ts';
+import { reasons } from '../../../kit/records/partitions.ts';
+import type {
+  DeadLetterFilter,
+  DeadLetterSelection,
+  EditOptions,
+  Operator,
+  RetryOptions,
+} from '../../../operations/types.ts';
 import { ndjson } from '../answer/lines.ts';
 import type { DeadLetterView, Done } from '../api.ts';
 import type { Call, Endpoint, Run } from '../call.ts';
-import { anything, flag, integerMember, membersOf, numberMember } from './body.ts';
-import { filterIn, filterQuery, idsIn } from './dead-filter.ts';
 import { missing, noAdmin, unavailable } from './find.ts';
-import { sentPayload, wholeQuery } from './payload.ts';
-import { integer, pageQuery, queryOf, wrong } from './query.ts';
+import {
+  anything,
+  flag,
+  integer,
+  integerMember,
+  membersOf,
+  moment,
+  numberMember,
+  oneOf,
+  pageQuery,
+  queryOf,
+  sentPayload,
+  text,
+  textMember,
+  wholeQuery,
+  wrong,
+} from './query.ts';
+
+/** Which dead letters are meant, in a query and in a body. */
+const reason = oneOf(reasons);
+
+const members = <Text, Reason, Moment>(asText: Text, asReason: Reason, asMoment: Moment) => ({
+  queue: asText,
+  job: asText,
+  reason: asReason,
+  tenantId: asText,
+  error: asText,
+  fingerprint: asText,
+  diedFrom: asMoment,
+  diedBefore: asMoment,
+});
+
+export const filterQuery = members(text, reason, moment);
+
+const filterMembers = members(
+  textMember,
+  (given: unknown, name: string) => reason(textMember(given, name), name),
+  integerMember(0, latestMs),
+);
+
+export const filterIn = (value: unknown): DeadLetterFilter => membersOf(value, 'filter', filterMembers);
+
+const mostIds = 10_000;
+
+export function idsIn(value: unknown): readonly string[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > mostIds)
+    throw wrong(
+      `ids to be a list of 1 to ${mostIds} ids, got ${Array.isArray(value) ? `${value.length} of them` : shown(value)}. Use a filter for more.`,
+    );
+  return value.map((id) => textMember(id, 'each of ids'));
+}
 
 const look =
   (act: (operator: Operator, call: Call) => Promise<object>): Run =>

@@ -11,13 +11,10 @@ import type { Client } from '../../../kernel/enqueue/client.ts';
 import { believed } from '../../../kit/records/believe.ts';
 import { statuses } from '../../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../../kit/worker-state.ts';
-import { Refusal } from '../../http/problem.ts';
-import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
-import type { Endpoint, Run } from '../call.ts';
-import { change } from './change.ts';
+import type { Done, JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
+import type { Run } from '../call.ts';
 import { missing, unavailable } from './find.ts';
-import { sentPayload, type Whole, wholeQuery } from './payload.ts';
-import { moment, oneOf, pageQuery, queryOf, text } from './query.ts';
+import { moment, oneOf, pageQuery, queryOf, sentPayload, text, type Whole, wholeQuery } from './query.ts';
 
 const filter = {
   queue: text,
@@ -146,43 +143,11 @@ export const noRecords = ({ backend }: Client): Unavailable =>
     `Backend "${backend.name}" keeps no records of jobs: give the dashboard and the workers a store, for example sqliteStore().`,
   );
 
-const anyId = (_: Endpoint, id: string): string => id;
-
-export const cancelJob: Run = change(anyId, async ({ jobs }, id) => {
-  const { [id]: result = 'unknown' } = await jobs.cancel([id]);
-  switch (result) {
-    case 'cancelled':
-      return { message: 'Cancelled.' };
-    case 'cancelling':
-      return { message: 'Its worker is told to abort it, and may finish first.' };
-    case 'finished':
-      throw new Refusal(409, 'CONFLICT', 'The job has ended: there is nothing to cancel any more.');
-    default:
-      throw missing('job', id);
-  }
-});
-
-export const promoteJob: Run = change(anyId, async ({ jobs }, id, client) => {
-  if (!(await jobs.promote([id]))[id]) throw notWaiting();
-  const record = await client.stores.records.get(id);
-  const others = (record ? await whyWaits(client, record) : []).filter((why) => why !== onlyAWorker);
-  return {
-    message:
-      others.length > 0
-        ? `It no longer waits for its time. It may still wait: ${others.join('; ')}.`
-        : 'It runs as soon as a worker is free.',
-  };
-});
-
-export const removeJob: Run = change(anyId, async ({ jobs }, id) => {
-  if (!(await jobs.remove([id]))[id]) throw notWaiting();
-  return { message: 'Removed.' };
-});
-
-const notWaiting = () =>
-  new Refusal(409, 'CONFLICT', 'The job does not wait any more: it runs, has ended or was removed.');
-
-export const runJobAgain: Run = change(anyId, async ({ jobs }, given) => {
-  const id = await jobs.runAgain(given);
-  return { message: 'Enqueued again, as a new job.', id };
-});
+/** A job that no longer waits for its time may wait for something else. */
+export async function whatElseWaits({ stores, ...client }: Client, id: string): Promise<Partial<Done>> {
+  const record = await stores.records.get(id);
+  const waits = record ? await whyWaits({ stores, ...client }, record) : [];
+  const others = waits.filter((why) => why !== onlyAWorker);
+  if (others.length === 0) return {};
+  return { message: `It no longer waits for its time. It may still wait: ${others.join('; ')}.` };
+}

@@ -1,8 +1,9 @@
-import type { Done } from '../api.ts';
-import type { Run } from '../call.ts';
-import { membersOf, textMember } from './body.ts';
-import { noLimits } from './find.ts';
-import { integer, pageQuery, queryOf, text, wrong } from './query.ts';
+import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
+import type { StoppedView } from '../api.ts';
+import type { Endpoint, Run } from '../call.ts';
+import { change } from './change.ts';
+import { knownName, noLimits } from './find.ts';
+import { integer, membersOf, pageQuery, queryOf, text, textMember, wrong } from './query.ts';
 
 export const listLimits: Run = async (endpoint, { url, visitor }) => {
   const asked = queryOf(url, { prefix: text, ...pageQuery, max: integer(1, 1_000) });
@@ -13,13 +14,17 @@ export const listLimits: Run = async (endpoint, { url, visitor }) => {
 };
 
 /** With the key in the body: a proxy may change what is encoded in a path. */
-export const resetLimit: Run = async (endpoint, { body, visitor }) => {
-  const { key } = membersOf(body, 'the body', { key: textMember });
+export const resetLimit: Run = async (endpoint, call) => {
+  const { key } = membersOf(call.body, 'the body', { key: textMember });
   if (key === undefined) throw wrong('the key of a limit, got none.');
-  const { limits } = await endpoint.operatorFor(visitor);
-  const changed = await limits.reset(key);
-  const message = changed
-    ? 'Free again: the jobs that wait for it come now.'
-    : 'Nothing of it was in use, and it was not held.';
-  return { message } satisfies Done;
+  return change('limits.reset')(endpoint, { ...call, parameter: key });
 };
+
+export const listStopped: Run = async ({ client }) => {
+  if (!client.stores.limits) return noLimits(client.backend.name);
+  return (await stoppedJobs(client)) satisfies StoppedView[];
+};
+
+/** A job of the app. */
+export const jobIn = ({ client }: Endpoint, given: string): string =>
+  knownName('job', given, [...client.app.jobs.keys()]);

@@ -1,9 +1,13 @@
-/** What stands behind the `?` of a request, checked. All throw `OPTION`. */
+/** Members of a query and of a body, checked: all throw `OPTION`. Below them the payload that an answer carries. */
 
 import { latestMs } from '../../../base/clock.ts';
 import { LongshoreError, shown } from '../../../base/errors.ts';
 import { isStorable } from '../../../base/json.ts';
 import { hint } from '../../../base/nearest.ts';
+import { faultOf, isKept } from '../../../base/text.ts';
+import type { StoredPayload } from '../../../contract/store.ts';
+import type { Unavailable } from '../api.ts';
+import { unavailable } from './find.ts';
 
 type Parse<T> = (text: string, name: string) => T;
 type Parsed<Spec> = { readonly [Name in keyof Spec]?: Spec[Name] extends Parse<infer T> ? T : never };
@@ -57,3 +61,59 @@ export const noQuery = (url: URL): void => void queryOf(url, {});
 
 export const wrong = (expected: string): LongshoreError =>
   new LongshoreError('OPTION', `Expected ${expected}`);
+
+type Check<T> = (value: unknown, name: string) => T;
+type Checked<Spec> = { readonly [Name in keyof Spec]?: Spec[Name] extends Check<infer T> ? T : never };
+
+export function membersOf<const Spec extends Readonly<Record<string, Check<unknown>>>>(
+  value: unknown,
+  what: string,
+  spec: Spec,
+): Checked<Spec> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong(`${what} to be an object, got ${shown(value)}.`);
+  const found: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const check = Object.hasOwn(spec, name) ? spec[name] : undefined;
+    if (!check)
+      throw wrong(`${what} to have known members, got ${shown(name)}.${hint(name, Object.keys(spec))}`);
+    found[name] = check(member, name);
+  }
+  return found as Checked<Spec>;
+}
+
+export const anything: Check<unknown> = (value) => value;
+
+export const flag: Check<boolean> = (value, name) => {
+  if (typeof value === 'boolean') return value;
+  throw wrong(`${name} to be true or false, got ${shown(value)}.`);
+};
+
+export const textMember: Check<string> = (value, name) => {
+  if (isKept(value, 500)) return value;
+  throw wrong(`${name} to be a text ${faultOf(value, 500)}.`);
+};
+
+const numbers =
+  (kind: string, fits: (value: unknown) => boolean) =>
+  (least: number, most: number): Check<number> =>
+  (value, name) => {
+    if (fits(value) && (value as number) >= least && (value as number) <= most) return value as number;
+    throw wrong(`${name} to be ${kind} from ${least} to ${most}, got ${shown(value)}.`);
+  };
+export const numberMember = numbers('a number', Number.isFinite);
+export const integerMember = numbers('an integer', Number.isSafeInteger);
+
+const mostCharacters = 262_144;
+
+export const wholeQuery = { whole: oneOf(['true', 'false']) };
+
+export interface Whole {
+  readonly whole?: 'true' | 'false';
+}
+
+export function sentPayload(payload: StoredPayload, { whole }: Whole): StoredPayload | Unavailable {
+  const characters = JSON.stringify(payload.value ?? null).length;
+  if (whole === 'true' || characters <= mostCharacters) return payload;
+  return { ...unavailable(`The payload has ${characters} characters. Load it whole to see it.`), characters };
+}

@@ -8,7 +8,6 @@ import { keepsSchedules } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import type { ScheduleDetail, ScheduleView, StoredScheduleList, StoredScheduleView } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
-import { change } from './change.ts';
 import { knownName, missing, unavailable } from './find.ts';
 import { pageQuery, queryOf, text } from './query.ts';
 
@@ -107,7 +106,7 @@ function scheduleIn({ app }: Client, wanted: string): Schedule {
 const isInCode = ({ app }: Client, name: string): boolean => app.schedules.some((one) => one.name === name);
 
 /** In code or made at run time. */
-async function nameIn({ client }: Endpoint, given: string): Promise<string> {
+export async function nameIn({ client }: Endpoint, given: string): Promise<string> {
   if (!isInCode(client, given) && (await isStored(client, given))) return given;
   return scheduleIn(client, given).name;
 }
@@ -115,29 +114,8 @@ async function nameIn({ client }: Endpoint, given: string): Promise<string> {
 const isStored = async (client: Client, name: string): Promise<boolean> =>
   keepsSchedules(client) && isName(name) && (await client.schedules.get(name)) !== null;
 
-export const runSchedule: Run = change(nameIn, async ({ schedules }, name) => {
-  const id = await schedules.run(name);
-  return { message: `The job of ${name} is enqueued, beside its own moments.`, id };
-});
-
-export const pauseSchedule: Run = change(nameIn, async ({ schedules }, name) => {
-  await schedules.pause(name);
-  return { message: `${name} is paused: moments that fall due meanwhile are left out.` };
-});
-
-export const resumeSchedule: Run = change(nameIn, async ({ schedules }, name) => {
-  await schedules.resume(name);
-  return { message: `${name} goes on.` };
-});
-
 /** One in code is removed there. */
-export const removeSchedule: Run = change(
-  async ({ client }, given) => {
-    if (await isStored(client, given)) return given;
-    throw missing('schedule made at run time', given);
-  },
-  async ({ schedules }, name) => {
-    if (!(await schedules.remove(name))) throw missing('schedule made at run time', name);
-    return { message: `${name} is removed. Jobs that it has enqueued stay.` };
-  },
-);
+export async function storedNameIn({ client }: Endpoint, given: string): Promise<string> {
+  if (await isStored(client, given)) return given;
+  throw missing('schedule made at run time', given);
+}

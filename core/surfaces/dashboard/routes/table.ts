@@ -4,22 +4,25 @@ import { shown } from '../../../base/errors.ts';
 import { Refusal } from '../../http/problem.ts';
 import { decoded } from '../../http/routes.ts';
 import type { Route, Run } from '../call.ts';
-import { listAlerts } from './alerts.ts';
-import { listAudit } from './audit.ts';
 import * as batches from './batches.ts';
+import * as chains from './batches.ts';
 import { listCapabilities } from './capabilities.ts';
-import * as chains from './chains.ts';
+import { change, withId } from './change.ts';
 import * as dead from './dead-letters.ts';
-import { openEvents } from './events.ts';
-import { causeFault } from './faults.ts';
 import * as jobs from './jobs.ts';
 import * as limits from './limits.ts';
-import { showLive, showOverview } from './overview.ts';
+import {
+  causeFault,
+  listAlerts,
+  listAudit,
+  openEvents,
+  showLive,
+  showOverview,
+  showSession,
+} from './overview.ts';
 import { noQuery } from './query.ts';
 import * as queues from './queues.ts';
 import * as schedules from './schedules.ts';
-import { showSession } from './session.ts';
-import * as stopped from './stopped.ts';
 import * as workers from './workers.ts';
 
 /** With a query that its page checks. */
@@ -41,28 +44,28 @@ const routes: readonly Route[] = [
   lasting(get('events', openEvents)),
   search('overview', showOverview),
   get('queues', queues.listQueues),
-  post('queues/:name/pause', queues.pauseQueue),
-  post('queues/:name/resume', queues.resumeQueue),
-  post('queues/:name/clear', queues.clearQueue),
+  post('queues/:name/pause', change('queues.pause', queues.queueIn)),
+  post('queues/:name/resume', change('queues.resume', queues.queueIn)),
+  post('queues/:name/clear', change('queues.clear', queues.queueIn)),
   search('limits', limits.listLimits),
   post('limits/reset', limits.resetLimit),
-  get('stopped', stopped.listStopped),
-  post('stopped/:name/pause', stopped.pauseJob),
-  post('stopped/:name/resume', stopped.resumeJob),
-  post('stopped/:name/close-breaker', stopped.closeBreaker),
+  get('stopped', limits.listStopped),
+  post('stopped/:name/pause', change('jobs.pause', limits.jobIn)),
+  post('stopped/:name/resume', change('jobs.resume', limits.jobIn)),
+  post('stopped/:name/close-breaker', change('jobs.closeBreaker', limits.jobIn)),
   search('jobs', jobs.listJobs),
   search('jobs/:id', jobs.showJob),
-  post('jobs/:id/cancel', jobs.cancelJob),
-  post('jobs/:id/promote', jobs.promoteJob),
-  post('jobs/:id/remove', jobs.removeJob),
-  post('jobs/:id/run-again', jobs.runJobAgain),
+  post('jobs/:id/cancel', change('jobs.cancel')),
+  post('jobs/:id/promote', change('jobs.promote', undefined, jobs.whatElseWaits)),
+  post('jobs/:id/remove', change('jobs.remove')),
+  post('jobs/:id/run-again', change('jobs.runAgain', undefined, withId)),
   search('batches', batches.listBatches),
   get('batches/:id', batches.showBatch),
   search('batches/:id/children', batches.listChildren),
-  lasting(post('batches/:id/cancel', batches.cancelBatch)),
-  lasting(post('batches/:id/retry', batches.retryBatch)), // of a million children many may have failed
+  lasting(post('batches/:id/cancel', change('batches.cancel'))),
+  lasting(post('batches/:id/retry', change('batches.retryFailed'))), // of a million children many may have failed
   get('chains/:id', chains.showChain),
-  post('chains/:id/cancel', chains.cancelChain),
+  post('chains/:id/cancel', change('chains.cancel')),
   search('dead', dead.listDeadLetters),
   search('dead/groups', dead.groupDeadLetters),
   lasting(post('dead/retry', dead.retryDeadLetters)),
@@ -72,12 +75,12 @@ const routes: readonly Route[] = [
   get('schedules', schedules.listSchedules),
   search('stored-schedules', schedules.listStored),
   get('schedules/:name', schedules.showSchedule),
-  post('schedules/:name/remove', schedules.removeSchedule),
-  post('schedules/:name/run', schedules.runSchedule),
-  post('schedules/:name/pause', schedules.pauseSchedule),
-  post('schedules/:name/resume', schedules.resumeSchedule),
+  post('schedules/:name/remove', change('schedules.remove', schedules.storedNameIn)),
+  post('schedules/:name/run', change('schedules.run', schedules.nameIn, withId)),
+  post('schedules/:name/pause', change('schedules.pause', schedules.nameIn)),
+  post('schedules/:name/resume', change('schedules.resume', schedules.nameIn)),
   get('workers', workers.listWorkers),
-  post('workers/:id/drain', workers.drainWorker),
+  post('workers/:id/drain', change('workers.drain', workers.workerIn)),
   get('alerts', listAlerts),
   search('audit', listAudit),
   get('capabilities', listCapabilities),

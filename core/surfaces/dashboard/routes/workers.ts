@@ -1,7 +1,6 @@
 import { forgetWorkerMs, workerStateOf } from '../../../kit/worker-state.ts';
 import type { WorkerView } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
-import { change } from './change.ts';
 import { knownName } from './find.ts';
 
 export const listWorkers: Run = async (endpoint) => {
@@ -16,15 +15,7 @@ export const listWorkers: Run = async (endpoint) => {
 const beatsOf = ({ client: { app, stores } }: Endpoint) =>
   stores.workers.list(app.clock.now() - forgetWorkerMs);
 
-async function workerIn(endpoint: Endpoint, given: string): Promise<string> {
+export async function workerIn(endpoint: Endpoint, given: string): Promise<string> {
   const ids = (await beatsOf(endpoint)).map(({ id }) => id);
   return knownName('worker', given, ids);
 }
-
-export const drainWorker: Run = change(workerIn, async ({ workers }, id) => {
-  await workers.drain(id);
-  return {
-    message:
-      'It hears of it with its next heartbeat: then it takes no more jobs, and stops when its own have ended.',
-  };
-});
