@@ -1,8 +1,8 @@
 /** A queue in Redis 6.2 or newer, or Valkey: any number of processes and hosts, and as durable as the server's append-only file. */
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { redisAdmin } from './admin.ts';
-import { redisAudit } from './audit.ts';
 import { redisBatches } from './batches.ts';
 import { ended, redisEnds } from './ends.ts';
 import { createEnqueue } from './enqueue.ts';
@@ -11,15 +11,12 @@ import { redisKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { redisLimits } from './limits.ts';
 import { createListener } from './listener.ts';
-import { redisMetrics } from './metrics.ts';
 import { type RedisOptions, resolveOptions } from './options.ts';
 import { redisRecords } from './records.ts';
-import { redisSchedules } from './schedules.ts';
 import { createSettler } from './settle.ts';
 import { createState } from './state.ts';
-import { redisSteps } from './steps.ts';
+import { redisTexts } from './texts.ts';
 import { redisWaiting } from './waiting.ts';
-import { redisWorkers } from './workers.ts';
 
 export type { QueueBackend } from '../../../core/contract/queue.ts';
 export type { RedisBudget, RedisOptions } from './options.ts';
@@ -31,6 +28,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
   const leases = createLeases(state);
   const { ackAndFetch, ...settler } = createSettler(state, leases);
   const listener = listen ? createListener(options.link, { wake }) : null;
+  const texts = redisTexts(state);
   const ends = listener && redisEnds(state, listener);
 
   function wake(message?: string, channel?: string): void {
@@ -45,14 +43,10 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys: redisKeys(state),
-      records: redisRecords(state, ends),
-      workers: redisWorkers(state),
-      metrics: redisMetrics(state),
-      audit: redisAudit(state),
+      records: redisRecords(state, texts, ends),
+      ...storesOf(texts, state.clock),
       limits: redisLimits(state),
       batches: redisBatches(state),
-      steps: redisSteps(state),
-      schedules: redisSchedules(state),
     },
     admin: redisAdmin(state),
     async now() {

@@ -7,8 +7,9 @@ import { purgeLimits } from './limits.ts';
 import { createPages } from './pages.ts';
 import { type Found, publicRecord, type Whole, wholeOf } from './rows.ts';
 import type { RedisState } from './state.ts';
+import type { RedisTexts } from './texts.ts';
 
-export function redisRecords(state: RedisState, ends: EndWatches | null): RecordStore {
+export function redisRecords(state: RedisState, texts: RedisTexts, ends: EndWatches | null): RecordStore {
   const page = createPages(state);
 
   /** Asks every queue: an id does not say which one has the job. */
@@ -72,6 +73,7 @@ export function redisRecords(state: RedisState, ends: EndWatches | null): Record
         everywhere('purging', 'purge', [completedMs, deadMs, ...longer].map(String)),
         purgeLimits(state),
         purgeBatches(state),
+        texts.purgeEnded(Math.floor(state.clock.now())),
       ]);
       return (counts.flat() as number[]).reduce((sum, count) => sum + count, 0);
     },

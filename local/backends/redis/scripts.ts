@@ -25,10 +25,7 @@ export const scripts = {
   manage: load(...jobs, new URL('./manage.lua', import.meta.url), new URL('./look.lua', import.meta.url)),
   transfer: load(...jobs, new URL('./transfer.lua', import.meta.url)),
   keys: load(new URL('./keys.lua', import.meta.url)),
-  metrics: load(new URL('./metrics.lua', import.meta.url)),
-  audit: load(new URL('./audit.lua', import.meta.url)),
   limits: load(new URL('./limits.lua', import.meta.url)),
-  steps: load(new URL('./steps.lua', import.meta.url)),
+  texts: load(new URL('./texts.lua', import.meta.url)),
   batches: load(new URL('./batches.lua', import.meta.url)),
-  schedules: load(new URL('./schedules.lua', import.meta.url)),
 };

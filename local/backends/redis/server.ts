@@ -1,5 +1,6 @@
 /** Checks a server: it must be new enough and no part of a cluster, and should not evict keys when its memory is full. */
 
+import type { Clock } from '../../../core/base/clock.ts';
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import type { RedisClient } from './connection.ts';
 
@@ -11,13 +12,13 @@ export const clusterRefusal =
   'Give redis() the URL of one server, with replicas if need be.';
 
 /** Version of what is stored. A release that stores something else raises it. */
-const storedVersion = 1;
+const storedVersion = 2;
 
 /** @param warn called once for each thing that is wrong and still lets the queue work */
-export function createServerCheck(prefix: string, warn: (message: string) => void) {
+export function createServerCheck(prefix: string, clock: Clock, warn: (message: string) => void) {
   const warned = new Set<string>();
   return async (client: RedisClient): Promise<void> => {
-    await checkVersion(client, prefix);
+    await checkVersion(client, prefix, clock);
     const sections = await Promise.all(
       ['server', 'memory'].map((section) => client.sendCommand(['INFO', section]).then(String, () => '')),
     );
@@ -41,14 +42,19 @@ export function createServerCheck(prefix: string, warn: (message: string) => voi
   };
 }
 
-async function checkVersion(client: RedisClient, prefix: string): Promise<void> {
+async function checkVersion(client: RedisClient, prefix: string, clock: Clock): Promise<void> {
   const key = `${prefix}:version`;
+  const read = () => client.sendCommand(['GET', key]).catch(() => null);
   // A full server or a replica refuses the write. It may be used for what it can do.
   const [, found] = await Promise.all([
     client.sendCommand(['SETNX', key, `${storedVersion}`]).catch(() => null),
-    client.sendCommand(['GET', key]).catch(() => null),
+    read(),
   ]);
-  if (found === null || Number(found) <= storedVersion) return;
+  if (found === null || Number(found) === storedVersion) return;
+  if (Number(found) < storedVersion) {
+    const { migrate } = await import('./migrate.ts');
+    return migrate(client, prefix, clock, async () => Number(await read()) === storedVersion);
+  }
   throw new LongshoreError(
     'SCHEMA_VERSION',
     `Expected what Redis keeps under "${prefix}" at version ${storedVersion} or older, got ${found}. Upgrade this process.`,

@@ -19,7 +19,7 @@ export function createState(options: ResolvedOptions) {
   let knownAt = Number.NEGATIVE_INFINITY;
   const link = createLink({
     ...options.link,
-    greet: createServerCheck(prefix, warn),
+    greet: createServerCheck(prefix, clock, warn),
     lost() {
       known = new Set(); // the server may have lost them
       knownAt = Number.NEGATIVE_INFINITY;

@@ -231,7 +231,7 @@ describe('wrong inputs', () => {
 
   it('refuses what a later release has stored', async () => {
     const { backend, prefix } = open();
-    await server.command('SET', `${prefix}:version`, '2');
+    await server.command('SET', `${prefix}:version`, '3');
     await expect(backend.fetch(take)).rejects.toMatchObject({ code: 'SCHEMA_VERSION' });
     await backend.close();
   });
