@@ -29,7 +29,7 @@ export async function enqueueCalls(
       if (!job) throw new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here, which is ${end}.`);
       const jobId = endId(id, end, round);
       // The key is for queues that run two copies of an id, and for one that had ended when it came again.
-      return prepare(client, job, payload, { idempotencyKey: jobId }, uploads, jobId);
+      return prepare(client, { job, payload, options: { idempotencyKey: jobId }, uploads, id: jobId });
     },
   );
   for (const result of results) if (!result.ok) throw result.error;

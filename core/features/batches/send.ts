@@ -10,8 +10,9 @@ import { currentContext } from '../../kernel/app/context.ts';
 import type { Job } from '../../kernel/app/job.ts';
 import type { EnqueueOptions } from '../../kernel/app/options.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
+import type { FlowMembers } from '../../kernel/enqueue/draft.ts';
 import { enqueueEach } from '../../kernel/enqueue/enqueue.ts';
-import { type FlowMembers, prepare, wrongOption } from '../../kernel/enqueue/prepare.ts';
+import { prepare, wrongOption } from '../../kernel/enqueue/prepare.ts';
 import { cancelChildren } from './cancel.ts';
 import { type AnyBatchOptions, checkBatch, checkChild, storeOf } from './check.ts';
 import { complete } from './complete.ts';
@@ -161,8 +162,9 @@ class Sending {
       this.#options.context ?? currentContext(),
       (i, uploads) => {
         const number = numbers[i]!;
-        const { job, payload, options } = this.#childOf(chunk[number - from], number);
-        return prepare(this.#client, job, payload, options, uploads, childId(id, number), this.#members);
+        const child = this.#childOf(chunk[number - from], number);
+        const members = this.#members;
+        return prepare(this.#client, { ...child, uploads, id: childId(id, number), members });
       },
     );
     const wrong = results.findIndex((result) => !result.ok);

@@ -99,7 +99,7 @@ async function send(
         throw new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here. Deploy it, then retry.`);
       // For queues that run two copies of an id, and for a link that had ended when it came again. A transaction needs no key.
       const key = tx === undefined && !job.keyOf ? { idempotencyKey: id } : {};
-      return prepare(client, job, payload, { ...options, ...key }, uploads, id, members);
+      return prepare(client, { job, payload, options: { ...options, ...key }, uploads, id, members });
     },
     tx,
   );

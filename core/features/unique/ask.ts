@@ -9,35 +9,12 @@ import type { KeyOf } from '../../kernel/app/flow-control.ts';
 import type { Job } from '../../kernel/app/job.ts';
 import type { EnqueueOptions } from '../../kernel/app/options.ts';
 import { type UniqueRule, uniqueRuleOf } from '../../kernel/app/unique.ts';
-import type { Upload } from '../../kernel/enqueue/offload.ts';
-
-/** Makes the message; with an id, that of the job that stands instead of a new one. */
-type Make = (
-  timing: Pick<EnqueueOptions, 'delayMs'>,
-  uploads: Upload[] | null,
-  id?: string,
-) => Promise<OutgoingMessage>;
-
-export interface Asked {
-  /** In the key store. */
-  readonly key: string;
-  readonly rule: UniqueRule<unknown>;
-  readonly make: Make;
-}
-
-export interface UniqueMessage extends OutgoingMessage {
-  readonly unique: Asked;
-}
-
-/** A message on its way to `send()`. */
-export type MaybeUnique = OutgoingMessage & Partial<Pick<UniqueMessage, 'unique'>>;
+import type { Draft, Make, MaybeUnique } from '../../kernel/enqueue/draft.ts';
 
 /** Throws `OPTION` for what the call says, `PAYLOAD` for a key that the job makes of its payload. */
 export async function askUnique(
-  job: Job,
+  { job, options, uploads }: Draft,
   value: unknown,
-  options: EnqueueOptions,
-  uploads: Upload[] | null,
   make: Make,
 ): Promise<MaybeUnique> {
   const ofCall = ruleOfCall(options);

@@ -6,9 +6,9 @@
 import { LongshoreError } from '../../base/errors.ts';
 import { backendError, reportingFailures } from '../../base/failure.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../../contract/queue.ts';
+import type { MaybeUnique, UniqueMessage } from '../../kernel/enqueue/draft.ts';
 import type { Upload } from '../../kernel/enqueue/offload.ts';
 import { forEach } from '../../kit/parallel.ts';
-import type { MaybeUnique, UniqueMessage } from './ask.ts';
 import { decide, graceMs, mostIds, type Unsent } from './decide.ts';
 import { rewrite, type Sender } from './stored-key.ts';
 

@@ -4,12 +4,12 @@ import { LongshoreError } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
 import type { SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
-import type { MaybeUnique } from '../../features/unique/ask.ts';
 import { currentContext, withContext } from '../app/context.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueueCall } from '../app/middleware.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import type { JobToEnqueue } from './client.ts';
+import type { MaybeUnique } from './draft.ts';
 import type { Upload } from './offload.ts';
 import { prepare, wrongOption } from './prepare.ts';
 import { type SendingClient, send } from './send.ts';
@@ -25,7 +25,7 @@ export async function enqueue(
 ): Promise<EnqueuedJob> {
   if (client.app.middleware.enqueue.length > 0) return enqueueHooked(client, job, payload, options);
   const uploads = newUploads(client);
-  const pending = prepare(client, job, payload, options, uploads);
+  const pending = prepare(client, { job, payload, options, uploads });
   const message = pending instanceof Promise ? await pending : pending;
   const [result] = await send(client, [message], uploads, options.tx);
   if (!result?.ok) throw result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.');
@@ -72,7 +72,8 @@ function enqueueAll(
     const { job, payload, options } = jobs[i] ?? {}; // whether it is a job is asked by prepare()
     if ((options as EnqueueOptions | undefined)?.tx !== undefined)
       throw wrongOption('tx beside the list: all jobs of a call share it');
-    return prepare(client, job as Job, payload, options ? { ...shared, ...options } : shared, uploads);
+    const all = options ? { ...shared, ...options } : shared;
+    return prepare(client, { job: job as Job, payload, options: all, uploads });
   };
   return enqueueEach(client, call, context ?? currentContext(), prepareAt, tx);
 }

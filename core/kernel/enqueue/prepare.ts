@@ -11,7 +11,6 @@ import { faultOf } from '../../base/text.ts';
 import type { BackendLimits, MessageHints, OutgoingMessage } from '../../contract/queue.ts';
 import { contextMembers, type Envelope, type JobContext } from '../../envelope/envelope.ts';
 import { messageFactsOf } from '../../envelope/facts.ts';
-import type { MaybeUnique } from '../../features/unique/ask.ts';
 import { currentContext } from '../app/context.ts';
 import type { Job } from '../app/job.ts';
 import { checkKeys } from '../app/limit-keys.ts';
@@ -19,53 +18,28 @@ import type { EnqueueOptions } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
 import { unsendable } from '../app/unsendable.ts';
 import type { Client } from './client.ts';
-import type { Upload } from './offload.ts';
+import type { Draft, MaybeUnique } from './draft.ts';
 import { queueOf } from './queue-of.ts';
 import { sealed } from './seal.ts';
 import { skewOf, type TimedClient } from './skew.ts';
 
-/**
- * Validates, stamps and signs. Synchronous unless the job's schema is not, or the queue is asked for its time.
- * @param uploads takes payloads that are too large for the queue, which must be kept before the message is sent; `null`: refused
- * @param id one that may have been sent before. @default a new one
- * @param members of a job that is part of a chain or a batch
- */
-export function prepare(
-  client: TimedClient,
-  job: Job,
-  payload: unknown,
-  options: EnqueueOptions,
-  uploads: Upload[] | null = null,
-  id?: string,
-  members?: FlowMembers,
-): MaybeUnique | Promise<MaybeUnique> {
+/** Validates, stamps and signs. Synchronous unless the job's schema is not, or the queue is asked for its time. */
+export function prepare(client: TimedClient, draft: Draft): MaybeUnique | Promise<MaybeUnique> {
+  const { job, payload, options } = draft;
   checkJob(client, job);
   const valid = checked(job, payload);
-  if (job.unique || options.unique || options.debounce)
-    return prepareUnique(client, job, payload, valid, options, uploads);
+  if (job.unique || options.unique || options.debounce) return prepareUnique(client, draft, valid);
   const skewMs = skewOf(client, job, options);
-  if (!(valid instanceof Promise) && typeof skewMs === 'number')
-    return compose(client, job, payload, valid, options, uploads, skewMs, id, id !== undefined, members);
-  return Promise.all([valid, skewMs]).then(([value, ms]) =>
-    compose(client, job, payload, value, options, uploads, ms, id, id !== undefined, members),
-  );
+  if (!(valid instanceof Promise) && typeof skewMs === 'number') return compose(client, draft, valid, skewMs);
+  return Promise.all([valid, skewMs]).then(([value, ms]) => compose(client, draft, value, ms));
 }
 
-/** What an envelope says of the flow that its job is a part of. */
-export type FlowMembers = Pick<Envelope, 'chain' | 'results' | 'concurrency'>;
-
-async function prepareUnique(
-  client: TimedClient,
-  job: Job,
-  payload: unknown,
-  valid: unknown,
-  options: EnqueueOptions,
-  uploads: Upload[] | null,
-): Promise<MaybeUnique> {
+async function prepareUnique(client: TimedClient, draft: Draft, valid: unknown): Promise<MaybeUnique> {
   const [value, { askUnique }] = await Promise.all([valid, import('../../features/unique/ask.ts')]);
-  return askUnique(job, value, options, uploads, async (timing, into, id) => {
-    const all = { ...options, ...timing };
-    return compose(client, job, payload, value, all, into, await skewOf(client, job, all), id);
+  return askUnique(draft, value, async (timing, uploads, id) => {
+    const options = { ...draft.options, ...timing };
+    const skewMs = await skewOf(client, draft.job, options);
+    return compose(client, { ...draft, options, uploads, id }, value, skewMs, false);
   });
 }
 
@@ -102,23 +76,20 @@ function refuse(job: Job, error: unknown): never {
   throw new LongshoreError('PAYLOAD', `${message} ${why}`, { cause: error, ...(issues && { issues }) });
 }
 
+/** @param value what the schema has made of the payload */
 function compose(
   client: Pick<Client, 'app' | 'backend'>,
-  job: Job,
-  payload: unknown,
+  draft: Draft,
   value: unknown,
-  options: EnqueueOptions,
-  uploads: Upload[] | null,
   skewMs: number,
-  knownId?: string,
-  mayBeCopy = false,
-  members?: FlowMembers,
+  mayBeCopy: boolean = draft.id !== undefined,
 ): OutgoingMessage {
+  const { job, payload, options, uploads, members } = draft;
   for (const name in options) if (!Object.hasOwn(optionNames, name)) throw unknownOption(name);
   const { app, backend } = client;
   const { limits } = backend;
   const issuedAt = app.clock.now() + skewMs;
-  const id = knownId ?? app.newId();
+  const id = draft.id ?? app.newId();
   const queue = queueOf(client, job, options);
   const schedule = scheduleOf(options, issuedAt, limits);
   const priority = options.priority === undefined ? job.priority : priorityOf(options.priority);

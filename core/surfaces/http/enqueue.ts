@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { LongshoreError, shown } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
-import type { MaybeUnique } from '../../features/unique/ask.ts';
 import type { Job } from '../../kernel/app/job.ts';
 import type { EnqueueCall } from '../../kernel/app/middleware.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../../kernel/app/options.ts';
+import type { MaybeUnique } from '../../kernel/enqueue/draft.ts';
 import { enqueued, enqueueEach, type PrepareAt } from '../../kernel/enqueue/enqueue.ts';
 import type { Upload } from '../../kernel/enqueue/offload.ts';
 import { prepare } from '../../kernel/enqueue/prepare.ts';
@@ -125,7 +125,7 @@ async function messageOf(
   uploads: Upload[] | null,
 ): Promise<MaybeUnique> {
   assertFlat(payload);
-  const message = await prepare(endpoint.client, job, payload, options, uploads);
+  const message = await prepare(endpoint.client, { job, payload, options, uploads });
   // Last, because a request that is refused has not used its key.
   if (options.idempotencyKey !== undefined) {
     await refuseOtherPayload(endpoint, call, job, options.idempotencyKey, payload);

@@ -102,7 +102,12 @@ export function storedVerbs(client: Client): GuardedSchedules & Schedules {
       );
     // As it will be when a tick enqueues it: whatever would be wrong then is said now.
     const uploads = home.stores.payloads ? [] : null;
-    await prepare(home, job, given.payload, { name, ...(context && { context }) }, uploads);
+    await prepare(home, {
+      job,
+      payload: given.payload,
+      options: { name, ...(context && { context }) },
+      uploads,
+    });
     for (let tries = 0; tries < mostTries; tries++) {
       const found = await find(name);
       if (found) guard?.(infoOf(app, found.row));
