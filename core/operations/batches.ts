@@ -3,7 +3,7 @@ import { childStates } from '../features/batches/roles.ts';
 import type { ChildrenRequest } from '../features/batches/show.ts';
 import type { Batch } from '../kernel/app/batch.ts';
 import { change, look, mustExist, notThere, type Resource } from './operation.ts';
-import { count, moment, object, orNull, text } from './shapes.ts';
+import { count, moment, named, object, orNull, text } from './shapes.ts';
 
 const share = orNull({ type: 'number', minimum: 0 });
 
@@ -34,9 +34,12 @@ const batch: Resource<Batch> = {
   // It may have children of any job, and does not remember which.
   needs: 'all jobs',
   owners: ({ tenantId }) => [{ tenantId }],
-  shape: { name: 'Batch', schema: object(members) },
+  shape: named('Batch', object(members)),
   origin: 'batch() has told it',
-  notKept: 'Expected a queue that keeps batches, got one that does not. Look at the jobs by their ids.',
+  notKept: [
+    501,
+    'Expected a queue that keeps batches, got one that does not. Look at the jobs by their ids.',
+  ],
 };
 
 const load = () => import('../features/batches/show.ts');
@@ -95,8 +98,9 @@ export const batches = {
       operationId: 'retryBatch',
       description: 'The batch, and how many of its children run again',
       errors: [409],
-      more: {
-        shape: { name: 'RetriedBatch', schema: object({ ...members, retried: count }) },
+      answer: {
+        shape: named('RetriedBatch', object({ ...members, retried: count })),
+        beside: true,
         of: (retried) => ({ retried }),
       },
     },

@@ -2,7 +2,7 @@ import { chainPattern } from '../envelope/flow-ids.ts';
 import type { Chain } from '../kernel/app/chain.ts';
 import { statuses } from '../kit/records/partitions.ts';
 import { change, look, mustExist, type Resource } from './operation.ts';
-import { count, list, moment, object, orNull, text } from './shapes.ts';
+import { count, list, moment, named, object, orNull, text } from './shapes.ts';
 
 const status = orNull({ enum: statuses });
 
@@ -27,15 +27,15 @@ const chain: Resource<Chain> = {
     if (jobs.every(({ record }) => record === null)) return null;
     return jobs.map(({ job, record }) => ({ job, ...(record && { tenantId: record.tenantId }) }));
   },
-  shape: {
-    name: 'Chain',
-    schema: object({
+  shape: named(
+    'Chain',
+    object({
       id: text,
       state: { enum: ['running', 'completed', 'failed', 'cancelled', 'expired'] },
       link: count,
       links: list(object({ link: count, status, jobs: list(job) })),
     }),
-  },
+  ),
   view: ({ links, ...rest }) => ({
     ...rest,
     links: links.map((link) => ({
@@ -47,8 +47,10 @@ const chain: Resource<Chain> = {
     })),
   }),
   origin: 'chain() has told it',
-  notKept:
+  notKept: [
+    501,
     'Expected a queue that keeps records of its jobs, got one that does not. Nothing is known of chains there.',
+  ],
 };
 
 export const chains = {

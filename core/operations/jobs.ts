@@ -11,9 +11,8 @@ import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { update as updateJob } from '../kernel/enqueue/waiting.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { change, changeEach, look, type Subject } from './operation.ts';
+import { cancelled, changed, job, jobChange, pendingJobs } from './resources.ts';
 import { unmasked } from './unmask.ts';
-
-const job: Subject = { noun: 'job', parameter: 'id', text: 'id of a job' };
 
 const kind: Subject = {
   noun: 'job',
@@ -29,11 +28,22 @@ export const enqueuedEntry = ({ id, duplicate }: Pick<EnqueuedJob, 'id' | 'dupli
   duplicate ? ([0, `job ${id} stands for it`] as const) : ([1, `enqueued as ${id}`] as const);
 
 export const jobs = {
+  get: look({
+    summary: 'Status, progress and attempts of a job',
+    subject: job,
+    http: { route: 'GET /jobs/{id}', operationId: 'getJob', description: 'The record' },
+    run: (client, id: string) => client.status(id),
+  }),
   cancel: changeEach({
     action: 'job.cancel',
     summary: 'Cancel a job',
     subject: job,
     run: (client, id: string) => client.cancel(id),
+    http: {
+      route: 'DELETE /jobs/{id}',
+      operationId: 'cancelJob',
+      answer: { shape: cancelled, of: (status, id) => ({ id, status }) },
+    },
     done: 'Cancelled.',
     later: 'Its worker is told to abort it, and may finish first.',
     nothing: 'The job has ended: there is nothing to cancel any more.',
@@ -52,6 +62,12 @@ export const jobs = {
     summary: 'Let a job that is delayed, or waits for its next attempt, run now',
     subject: job,
     run: (client, id: string) => client.promote(id),
+    http: {
+      route: 'POST /jobs/{id}/promote',
+      operationId: 'promoteJob',
+      support: pendingJobs,
+      answer: { shape: changed, of: (_, id) => ({ id, status: 'promoted' }) },
+    },
     done: 'It runs as soon as a worker is free.',
     nothing: waits,
   }),
@@ -61,6 +77,12 @@ export const jobs = {
     subject: job,
     run: (client, id: string, change: JobChange<unknown>) => updateJob(client, null, id, change, unmasked),
     // Names what was changed, and never a payload.
+    http: {
+      route: 'PATCH /jobs/{id}',
+      operationId: 'changeJob',
+      support: pendingJobs,
+      byHand: { body: jobChange, answers: { 200: ['Changed', changed] } },
+    },
     entry: (isDone, [, change]) => [isDone ? 1 : 0, Object.keys(change).join(', ')],
     done: 'Changed.',
     nothing: waits,
@@ -70,6 +92,12 @@ export const jobs = {
     summary: 'Take a job that waits out of the queue, with its record',
     subject: job,
     run: (client, id: string) => client.remove(id),
+    http: {
+      route: 'POST /jobs/{id}/remove',
+      operationId: 'removeJob',
+      support: pendingJobs,
+      answer: { shape: changed, of: (_, id) => ({ id, status: 'removed' }) },
+    },
     done: 'Removed.',
     nothing: waits,
   }),

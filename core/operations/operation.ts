@@ -6,14 +6,8 @@
 import { LongshoreError } from '../base/errors.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import type { OperatorHost } from './host.ts';
-import type { Json } from './shapes.ts';
+import type { Json, Shape } from './shapes.ts';
 import type { OperatorAction } from './types.ts';
-
-/** A schema with the name that the OpenAPI document gives it. */
-export interface NamedShape {
-  readonly name: string;
-  readonly schema: Json;
-}
 
 /** A caller must be allowed to see this job, and this tenant. What is left out is not asked for. */
 export interface Owner {
@@ -21,8 +15,8 @@ export interface Owner {
   readonly tenantId?: string | null;
 }
 
-/** What a credential for HTTP must have. `all jobs`: it is bound to no jobs. */
-export type Need = 'all jobs';
+/** What a credential for HTTP must have. `all jobs`: it is bound to no jobs. `schedules`: it may make them. */
+export type Need = 'all jobs' | 'schedules';
 
 /** What an operation is given first: the id of a batch, the name of a queue. */
 export interface Subject {
@@ -44,19 +38,26 @@ export interface Resource<Found = unknown> extends Subject {
   /** A caller must be allowed all of these; `null` = its owner is not known, so no caller is. */
   owners(found: Found): readonly Owner[] | null;
   /** What HTTP answers. Times are numbers, as everywhere inside; the shape makes texts of them. */
-  readonly shape: NamedShape;
+  readonly shape: Shape;
   /** @default it is sent as it was found */
-  view?(found: Found): unknown;
+  view?(found: Found, options: { readonly stacks: boolean }): unknown;
   /** Where a caller finds its ids or names. */
   readonly origin: string;
-  /** The problem's detail where the queue keeps none of them. */
-  readonly notKept: string;
+  /** What is answered where the queue keeps none of them. */
+  readonly notKept?: readonly [status: 404 | 501, detail: string];
+}
+
+/** Something that not every queue can do. */
+export interface Support {
+  has(client: Client, id: string): Promise<boolean>;
+  /** The problem's detail, with a 501. */
+  readonly lack: string;
 }
 
 /** One value beside the subject: a member of a query or a body, a flag of a command. */
 export type Input = { readonly text: string } & (
   | { readonly kind: 'text' | 'moment' | 'duration' | 'flag' | 'json' }
-  | { readonly kind: 'integer' | 'number'; readonly least: number; readonly most: number }
+  | { readonly kind: 'integer' | 'number'; readonly least: number; readonly most?: number }
   | { readonly kind: 'choice'; readonly of: readonly string[] }
 );
 
@@ -64,12 +65,27 @@ export interface HttpRoute<Result> {
   /** `POST /batches/{id}/cancel`. */
   readonly route: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
   readonly operationId: string;
-  /** For the OpenAPI document, where `done` is not one text. */
+  /** @default the subject */
+  readonly resource?: Resource;
+  /** Of the answer, where `done` does not say it. */
   readonly description?: string;
   /** Statuses of refusals beside those that follow from the record. */
-  readonly errors?: readonly 409[];
-  /** Beside the subject as it is afterwards. */
-  readonly more?: { readonly shape: NamedShape; of(result: NoInfer<Result>): Json };
+  readonly errors?: readonly (409 | 413 | 422)[];
+  readonly support?: Support;
+  /** What it answers instead of the subject. */
+  readonly answer?: {
+    readonly shape: Shape;
+    /** @default 200, and 202 for what a worker has to hear of first */
+    readonly status?: 202;
+    /** The members stand beside those of the subject as it is afterwards. */
+    readonly beside?: true;
+    of(result: NoInfer<Result>, given: string, basePath: string): Json;
+  };
+  /** The HTTP endpoint handles it itself. Then the record says what the OpenAPI document cannot know. */
+  readonly byHand?: {
+    readonly body?: Shape;
+    readonly answers: Readonly<Partial<Record<200 | 201 | 202, readonly [description: string, Shape]>>>;
+  };
 }
 
 interface Described {
@@ -82,7 +98,10 @@ interface Described {
 }
 
 interface Run<Args extends readonly unknown[], Result> extends Described {
-  /** Of several backends the client finds the right one. */
+  /**
+   * Of several backends the client finds the right one. HTTP gives a guard after the subject, for what may become somebody else's between
+   * a look and the change.
+   */
   run(client: Client, ...args: Args): Promise<Result>;
   /** Without it HTTP has no route, or writes one by hand. */
   readonly http?: HttpRoute<Result>;

@@ -1,24 +1,44 @@
-import { isName } from '../base/checks.ts';
-import { scheduleNamed } from '../features/schedules/cursor.ts';
+import type { GuardedSchedules } from '../features/schedules/stored/verbs.ts';
 import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { StoredScheduleDefinition } from '../kernel/app/stored-schedule.ts';
-import { keepsSchedules } from '../kernel/enqueue/backends.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 import { enqueuedEntry } from './jobs.ts';
-import { change, type Subject } from './operation.ts';
+import { change, look } from './operation.ts';
+import { schedule, scheduleDefinition } from './resources.ts';
+import { list, named, object, orNull, ref, text } from './shapes.ts';
 
-/** In code, or made at run time. */
-const schedule: Subject = {
-  noun: 'schedule',
-  parameter: 'name',
-  text: 'name of a schedule',
-  async check(client, name) {
-    const isInCode = client.app.schedules.some((one) => one.name === name);
-    if (!isInCode && !(keepsSchedules(client) && isName(name) && (await client.schedules.get(name))))
-      scheduleNamed(client.app, name);
-  },
-};
+/** Sees the schedule that is there before anything is done to it, and may throw. */
+type Guard = Parameters<GuardedSchedules['pause']>[1];
+const guarded = (client: Client) => client.schedules as GuardedSchedules;
 
 export const schedules = {
+  list: look({
+    summary: 'Schedules by name, page by page',
+    input: {
+      max: { kind: 'integer', least: 1, most: 1_000, text: 'At most this many' },
+      after: { kind: 'text', text: 'The `next` of the page before' },
+    },
+    run: (client, page?: { readonly after?: string; readonly max?: number }) => client.schedules.list(page),
+    http: {
+      route: 'GET /schedules',
+      operationId: 'listSchedules',
+      resource: schedule,
+      byHand: {
+        answers: {
+          200: [
+            'A page',
+            named('SchedulePage', object({ schedules: list(ref('Schedule')), next: orNull(text) })),
+          ],
+        },
+      },
+    },
+  }),
+  get: look({
+    summary: 'A schedule',
+    subject: schedule,
+    run: (client, name: string) => client.schedules.get(name),
+    http: { route: 'GET /schedules/{name}', operationId: 'getSchedule' },
+  }),
   run: change({
     action: 'schedule.run',
     summary: 'Enqueue the job of a schedule now, beside its moments',
@@ -31,6 +51,17 @@ export const schedules = {
       const idempotencyKey = `schedule-run:${name}@${client.app.newId()}`;
       return client.enqueue(job, payload, { idempotencyKey, name });
     },
+    http: {
+      route: 'POST /schedules/{name}/run',
+      operationId: 'runSchedule',
+      description: 'Stored; a worker runs it',
+      errors: [413, 422],
+      answer: {
+        shape: named(null, object({ id: text, statusUrl: text })),
+        status: 202,
+        of: ({ id }, _, basePath) => ({ id, statusUrl: `${basePath}/jobs/${id}` }),
+      },
+    },
     entry: enqueuedEntry,
     returned: ({ id }) => id,
     done: (_, name) => `The job of ${name} is enqueued, beside its own moments.`,
@@ -39,7 +70,13 @@ export const schedules = {
     action: 'schedule.pause',
     summary: 'Leave out the moments of a schedule until it is resumed',
     subject: schedule,
-    run: (client, name: string) => client.schedules.pause(name),
+    run: (client, name: string, guard?: Guard) => guarded(client).pause(name, guard),
+    http: {
+      route: 'POST /schedules/{name}/pause',
+      operationId: 'pauseSchedule',
+      description: 'The schedule as it is then',
+      errors: [409],
+    },
     returned: () => {},
     done: (_, name) => `${name} is paused: moments that fall due meanwhile are left out.`,
     already: 'It was paused already.',
@@ -48,25 +85,50 @@ export const schedules = {
     action: 'schedule.resume',
     summary: 'Let a paused schedule go on, with the first moment after now',
     subject: schedule,
-    run: (client, name: string) => client.schedules.resume(name),
+    run: (client, name: string, guard?: Guard) => guarded(client).resume(name, guard),
+    http: {
+      route: 'POST /schedules/{name}/resume',
+      operationId: 'resumeSchedule',
+      description: 'The schedule as it is then',
+      errors: [409],
+    },
     returned: () => {},
     done: (_, name) => `${name} goes on.`,
     already: 'It was not paused.',
   }),
   upsert: change({
     action: 'schedule.upsert',
-    summary: 'Make a schedule at run time, or change one',
+    summary: 'Make a schedule, or change one; what is left out gets its default',
     // biome-ignore lint/suspicious/noExplicitAny: its job checks the payload
     run: (client, definition: StoredScheduleDefinition<any>) => client.schedules.upsert(definition),
+    http: {
+      route: 'PUT /schedules/{name}',
+      operationId: 'putSchedule',
+      resource: schedule,
+      errors: [409],
+      byHand: {
+        body: scheduleDefinition,
+        answers: { 200: ['Changed', schedule.shape], 201: ['Made', schedule.shape] },
+      },
+    },
     target: ([definition]) => String(definition?.name),
     entry: ({ timing, job }) => [1, `${timing}, job ${job}`],
     done: ({ name, timing, job }) => `${name} is stored: ${timing}, job ${job}.`,
   }),
   remove: change({
     action: 'schedule.remove',
-    summary: 'Remove a schedule that was made at run time',
+    summary: 'Remove a schedule; jobs that it has enqueued stay',
     subject: { ...schedule, check() {} },
     run: (client, name: string) => client.schedules.remove(name),
+    http: {
+      route: 'DELETE /schedules/{name}',
+      operationId: 'removeSchedule',
+      description: 'Removed',
+      answer: {
+        shape: named(null, object({ name: text, removed: { const: true } })),
+        of: (_, name) => ({ name, removed: true }),
+      },
+    },
     done: (_, name) => `${name} is removed. Jobs that it has enqueued stay.`,
     already: 'There was none.',
   }),

@@ -8,13 +8,25 @@ export const text = { type: 'string' };
 export const count = { type: 'integer', minimum: 0 };
 /** Epoch ms inside, RFC 3339 in an answer. */
 export const moment = { type: 'string', format: 'date-time' };
+export const priority = {
+  anyOf: [{ enum: ['critical', 'high', 'normal', 'low'] }, { type: 'integer', minimum: 0, maximum: 9 }],
+};
 export const orNull = (schema: Json): Json => ({ anyOf: [schema, { type: 'null' }] });
 export const list = (items: Json): Json => ({ type: 'array', items });
-export const object = (properties: Json, required = Object.keys(properties)): Json => ({
+export const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+/** @param optional members that may be left out */
+export const object = (properties: Json, optional: readonly string[] = []): Json => ({
   type: 'object',
-  required,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
   properties,
 });
+
+/** A schema with the name that the OpenAPI document gives it; without a name it is written where it is used. */
+export interface Shape {
+  readonly name: string | null;
+  readonly schema: Json;
+}
+export const named = (name: string | null, schema: Json): Shape => ({ name, schema });
 
 /** The members of `value` that the schema names, with its moments as texts. */
 export function shaped(schema: Json, value: unknown): unknown {

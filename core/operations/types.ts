@@ -3,7 +3,7 @@
 import type { DeadLetterSummary } from '../contract/admin.ts';
 import type { AuditPage } from '../contract/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
-import type { CancelResult, StoredPayload } from '../contract/store.ts';
+import type { CancelResult, JobRecord, StoredPayload } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { BatchChildPage, BatchDetail, ChildrenRequest } from '../features/batches/show.ts';
 import type { LimitFilter, LimitPage } from '../features/limits/views.ts';
@@ -190,6 +190,8 @@ export interface Operator {
     discard(selection: DeadLetterSelection, options?: BulkOptions): Promise<BulkResult>;
   };
   readonly jobs: {
+    /** `null` = it is not known, or no longer kept. */
+    get(id: string): Promise<JobRecord | null>;
     cancel(ids: readonly string[]): Promise<Readonly<Record<string, CancelResult>>>;
     /** Enqueues a new job with the same payload; resolves with its id. Throws `OPTION` where the payload is not kept. */
     runAgain(id: string): Promise<string>;
@@ -241,6 +243,12 @@ export interface Operator {
     clear(queue: string): Promise<number>;
   };
   readonly schedules: {
+    /** Of those that were made at run time, as `client.schedules`. */
+    get(name: string): Promise<StoredScheduleInfo | null>;
+    list(page?: {
+      readonly after?: string;
+      readonly max?: number;
+    }): Promise<{ readonly schedules: readonly StoredScheduleInfo[]; readonly next: string | null }>;
     /** Enqueues its job now, beside its moments; resolves with the id. */
     run(name: string): Promise<string>;
     /** As `client.schedules`: schedules made at run time. The other verbs take the names of both kinds. */

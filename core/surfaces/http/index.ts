@@ -18,12 +18,12 @@ import {
   newDevelopmentToken,
 } from './auth.ts';
 import type { Answer, Endpoint, MetricsText } from './call.ts';
+import { enqueueMany, enqueueOne } from './enqueue.ts';
 import { securityHeaders } from './headers.ts';
-import { checkBasePath, report } from './mount.ts';
+import { checkBasePath, decoded, report } from './mount.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf, traceparentOf } from './origin.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
 import { burstOf, type RateLimit, tokenBuckets } from './rate.ts';
-import { decoded, match } from './routes.ts';
 
 export type { ApiKey, Authorization, Authorize, RateLimit };
 
@@ -98,7 +98,7 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
     if (path === '/healthz' && method === 'GET') return { status: 200, body: { status: 'ok' } };
     if (developmentToken !== null) refuseOtherHosts(request, url);
     refuseOtherSites(request);
-    const found = path === '/healthz' ? health : match(path, method, metrics !== null);
+    const found = path === '/healthz' ? health : await routeOf(path, method, metrics !== null);
     // No headers for other origins, so a browser's preflight ends here.
     if (method === 'OPTIONS' && found) return { status: 204, body: null, headers: { allow: found.allow } };
     const caller = await authenticate(request);
@@ -149,6 +149,13 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
   }
 
   return Object.assign(handle, { developmentToken });
+}
+
+/** Most processes only enqueue: all other routes are loaded with the first request for one. */
+async function routeOf(path: string, method: string, hasMetrics: boolean) {
+  const [enqueues, name] = (method === 'POST' && /^\/jobs(?:\/([^/]+))?$/.exec(path)) || [];
+  if (enqueues === undefined) return (await import('./routes.ts')).match(path, method, hasMetrics);
+  return { allow: '', run: name === undefined ? enqueueMany : enqueueOne, parameter: name ?? '' };
 }
 
 const health = { allow: 'GET, HEAD, OPTIONS', run: undefined, parameter: '' };

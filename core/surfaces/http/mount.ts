@@ -40,3 +40,14 @@ export function report(
       : new LongshoreError(code, cause === undefined ? message : toError(cause).message, { cause });
   events.emit({ type: 'http.failed', method, status, requestId, error });
 }
+
+/** What stands in a path for a name. */
+export function decoded(parameter: string): string {
+  try {
+    return decodeURIComponent(parameter);
+  } catch (cause) {
+    const detail =
+      'Expected a path with valid percent-encoding, got another. Encode the name with encodeURIComponent.';
+    throw new Refusal(400, 'REQUEST', detail, { cause });
+  }
+}

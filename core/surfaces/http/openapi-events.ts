@@ -15,10 +15,11 @@ export const eventPaths = (events: readonly string[] | null): Json => ({
       requestBody: {
         required: true,
         content: content({
-          ...object(
-            { payload: {}, key: { type: 'string', minLength: 1, maxLength: 256 }, keepMs: count },
-            [],
-          ),
+          ...object({ payload: {}, key: { type: 'string', minLength: 1, maxLength: 256 }, keepMs: count }, [
+            'payload',
+            'key',
+            'keepMs',
+          ]),
           additionalProperties: false,
         }),
       },

@@ -1,52 +1,82 @@
 /** What the OpenAPI document says of operations. */
 
-import { type Json, text } from '../../operations/shapes.ts';
-import { content, type problemResponses, ref, refusals } from './openapi-parts.ts';
+import type { Input } from '../../operations/operation.ts';
+import { type Json, ref, type Shape, text } from '../../operations/shapes.ts';
+import { content, type problemResponses, refusals } from './openapi-parts.ts';
 import type { RoutedOperation } from './operations.ts';
 
 /** Those of one path are together: `get`, `post`, and the parameter that they share. */
 export function pathsOf(operations: readonly RoutedOperation[]): Json {
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
-    const { http, subject, summary } = operation;
-    const { route, operationId } = http;
-    const [method = '', path = ''] = route.split(' ');
-    const parameters = subject && [{ name: subject.parameter, in: 'path', required: true, schema: text }];
+    const { http, input, summary } = operation;
+    const { byHand, method, operationId, path } = http;
+    const [, name] = /\{(\w+)\}/.exec(path) ?? [];
+    const query = method === 'GET' && input ? Object.entries(input).map(queryOf) : [];
     paths[path] = {
-      ...(parameters && { parameters }),
+      ...(name !== undefined && { parameters: [{ name, in: 'path', required: true, schema: text }] }),
       ...paths[path],
-      [method.toLowerCase()]: { operationId, summary, responses: responsesOf(operation) },
+      [method.toLowerCase()]: {
+        operationId,
+        summary,
+        ...(query.length > 0 && { parameters: query }),
+        ...(byHand?.body && { requestBody: { required: true, content: contentOf(byHand.body) } }),
+        responses: responsesOf(operation),
+      },
     };
   }
   return paths;
 }
 
+const queryOf = ([name, { text: description, ...input }]: [string, Input]): Json => ({
+  name,
+  in: 'query',
+  description,
+  schema:
+    input.kind === 'integer'
+      ? { type: 'integer', minimum: input.least, ...(input.most !== undefined && { maximum: input.most }) }
+      : text,
+});
+
+const contentOf = ({ name, schema }: Shape): Json => content(name === null ? schema : ref(name));
+
 function responsesOf(operation: RoutedOperation): Json {
-  const { http, subject } = operation;
-  const shape = http.more?.shape ?? subject?.shape;
-  const answer = (description: string) => ({
-    description,
-    content: content(shape ? ref(shape.name) : { type: 'object' }),
-  });
-  const done = typeof operation.done === 'string' ? operation.done : `The ${subject?.noun}`;
+  const { done, http, later } = operation;
+  const { answer, byHand, description, resource } = http;
+  const shape = answer?.shape ?? resource.shape;
+  const said = description ?? (typeof done === 'string' ? done : `The ${resource.noun}`);
+  const answers = byHand?.answers ?? {
+    [answer?.status ?? 200]: [said, shape] as const,
+    ...(later !== undefined && { 202: [later, shape] as const }),
+  };
   return {
-    200: answer(http.description ?? done),
-    ...(operation.later !== undefined && { 202: answer(operation.later) }),
+    ...Object.fromEntries(
+      Object.entries(answers).map(([status, [description, its]]) => [
+        status,
+        { description, content: contentOf(its) },
+      ]),
+    ),
     ...refusals(...refusalsOf(operation)),
   };
 }
 
-function* refusalsOf({ http, subject, nothing }: RoutedOperation): Generator<keyof typeof problemResponses> {
-  yield* [401, 429, 503];
-  if (subject?.needs) yield 403;
-  if (subject) yield* [404, 501];
+function* refusalsOf({ http, input, nothing }: RoutedOperation): Generator<keyof typeof problemResponses> {
+  const { byHand, errors = [], method, resource, support } = http;
+  yield* [401, 404, 429, 503, ...errors];
+  if (resource.needs) yield 403;
+  if (resource.notKept?.[0] === 501 || support) yield 501;
   if (nothing !== undefined) yield 409;
-  yield* http.errors ?? [];
+  if (byHand?.body) yield* [400, 413, 415, 422];
+  if (method === 'GET' && input) yield 400;
 }
 
 export const schemasOf = (operations: readonly RoutedOperation[]): Json =>
   Object.fromEntries(
-    operations.flatMap(({ http, subject }) =>
-      [subject?.shape, http.more?.shape].flatMap((shape) => (shape ? [[shape.name, shape.schema]] : [])),
-    ),
+    operations.flatMap(({ http }) => {
+      const { answer, byHand, resource } = http;
+      const answers = Object.values(byHand?.answers ?? {}).map(([, shape]) => shape);
+      return [resource.shape, answer?.shape, byHand?.body, ...answers].flatMap((shape) =>
+        shape && shape.name !== null ? [[shape.name, shape.schema]] : [],
+      );
+    }),
   );

@@ -2,7 +2,6 @@
 
 import type { Json } from '../../operations/shapes.ts';
 
-export const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 export const content = (schema: Json, example?: { readonly value: unknown }): Json => ({
   'application/json': { schema, ...(example && { example: example.value }) },
 });
@@ -23,7 +22,3 @@ export const problemResponses = {
 
 export const refusals = (...statuses: (keyof typeof problemResponses)[]): Json =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]));
-
-export const prioritySchema = {
-  anyOf: [{ enum: ['critical', 'high', 'normal', 'low'] }, { type: 'integer', minimum: 0, maximum: 9 }],
-};

@@ -2,13 +2,11 @@
 
 import type { Job } from '../../kernel/app/job.ts';
 import type { StandardSchema } from '../../kernel/app/schema.ts';
-import { count, type Json, moment, object, text } from '../../operations/shapes.ts';
+import { count, type Json, moment, object, priority, ref, text } from '../../operations/shapes.ts';
 import { exampleFor } from './example.ts';
 import { eventPaths } from './openapi-events.ts';
 import { pathsOf, schemasOf } from './openapi-operations.ts';
-import { content, prioritySchema, problemResponses, ref, refusals } from './openapi-parts.ts';
-import { recordPaths, recordSchemas } from './openapi-records.ts';
-import { schedulePaths, scheduleSchemas } from './openapi-schedules.ts';
+import { content, problemResponses, refusals } from './openapi-parts.ts';
 import type { RoutedOperation } from './operations.ts';
 
 /** Standard JSON Schema (standardschema.dev): what a schema library may offer beside `validate`. */
@@ -21,7 +19,6 @@ const schemaName = (job: Job): string => `payload.${job.name}`;
 /** What a credential may use beside jobs. */
 interface Beside {
   readonly operations: readonly RoutedOperation[];
-  readonly schedules: boolean;
   /** `null` = all. */
   readonly events: readonly string[] | null;
   readonly metrics: boolean;
@@ -46,9 +43,7 @@ export function openApiOf(jobs: readonly Job[], basePath: string, has: Beside): 
       ...Object.fromEntries(
         payloads.map((payload) => [`/jobs/${payload.job.name}`, { post: oneOperation(payload) }]),
       ),
-      ...recordPaths,
       ...pathsOf(has.operations),
-      ...(has.schedules && schedulePaths),
       ...(has.events?.length !== 0 && eventPaths(has.events)),
       ...(has.metrics && { '/metrics': metricsPath }),
       ...servicePaths,
@@ -64,7 +59,6 @@ export function openApiOf(jobs: readonly Job[], basePath: string, has: Beside): 
       schemas: {
         ...fixedSchemas,
         ...schemasOf(has.operations),
-        ...(has.schedules && scheduleSchemas),
         ...Object.fromEntries(payloads.map(({ job, schema }) => [schemaName(job), schema])),
       },
     },
@@ -191,20 +185,18 @@ const keySchema = { type: 'string', pattern: '^(?!schedule:)[\\x21-\\x7e]{1,256}
 const optionSchemas = {
   delayMs: count,
   runAt: moment,
-  priority: prioritySchema,
+  priority,
   queue: text,
   maxRetries: { type: 'integer', minimum: 0, maximum: 100 },
 };
 
+const itemOptions = { ...optionSchemas, idempotencyKey: keySchema };
+
 const fixedSchemas = {
-  Accepted: object({ id: text, queue: text, statusUrl: text, duplicate: { const: true } }, [
-    'id',
-    'queue',
-    'statusUrl',
-  ]),
+  Accepted: object({ id: text, queue: text, statusUrl: text, duplicate: { const: true } }, ['duplicate']),
   Results: object({ results: { type: 'array', items: { anyOf: [ref('Accepted'), ref('Problem')] } } }),
   Options: {
-    ...object({ ...optionSchemas, idempotencyKey: keySchema }, []),
+    ...object(itemOptions, Object.keys(itemOptions)),
     additionalProperties: false,
   },
   Problem: object(
@@ -218,7 +210,6 @@ const fixedSchemas = {
       errors: { type: 'array', items: object({ path: text, message: text }) },
       results: { type: 'array' },
     },
-    ['type', 'title', 'status', 'detail', 'code'],
+    ['requestId', 'errors', 'results'],
   ),
-  ...recordSchemas,
 };

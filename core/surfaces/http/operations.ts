@@ -6,13 +6,15 @@ import {
   type AnyChange,
   type AnyLook,
   type HttpRoute,
+  look,
   type Need,
   type Operation,
   outcomeOf,
   type Resource,
   textOf,
 } from '../../operations/operation.ts';
-import { shaped } from '../../operations/shapes.ts';
+import { job, result, unended } from '../../operations/resources.ts';
+import { type Json, shaped } from '../../operations/shapes.ts';
 import { operations } from '../../operations/table.ts';
 import type { Caller } from './auth.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
@@ -20,26 +22,50 @@ import { Refusal } from './problem.ts';
 
 export type Run = (endpoint: Endpoint, call: Call, parameter: string) => Promise<Answer>;
 
+/** An operation with a route, and what the route is about. */
 export type RoutedOperation = (AnyChange | AnyLook) & {
-  readonly http: HttpRoute<unknown>;
-  readonly subject: Resource;
+  readonly http: HttpRoute<unknown> & {
+    readonly method: string;
+    readonly path: string;
+    readonly resource: Resource;
+  };
 };
 
-export const routedOperations: readonly RoutedOperation[] = Object.values(operations).flatMap((group) =>
-  Object.values(group as Readonly<Record<string, Operation>>).filter(
-    (one): one is RoutedOperation => 'http' in one,
-  ),
-);
+/** How long to wait is for the endpoint to know. */
+const waitForResult = look({
+  summary: 'Wait for the end of a job',
+  subject: job,
+  input: {
+    timeoutMs: {
+      kind: 'integer',
+      least: 0,
+      text: 'How long to wait; without it the answer comes at once',
+    },
+  },
+  run: (client, id: string) => client.status(id),
+  http: {
+    route: 'GET /jobs/{id}/result',
+    operationId: 'getResult',
+    byHand: {
+      answers: {
+        200: ['It has ended, in the way that `status` says', result],
+        202: ['It has not ended in time, and goes on. Ask again', unended],
+      },
+    },
+  },
+});
 
-/** `{ '/batches/{id}': { GET: … } }`. */
-export function operationRoutes(): Record<string, Record<string, Run>> {
-  const found: Record<string, Record<string, Run>> = {};
-  for (const operation of routedOperations) {
-    const [method = '', path = ''] = operation.http.route.split(' ');
-    found[path] = { ...found[path], [method]: runOf(operation) };
-  }
-  return found;
-}
+const { get, ...jobs } = operations.jobs;
+const groups = Object.values({ ...operations, jobs: { get, waitForResult, ...jobs } });
+
+export const routedOperations: readonly RoutedOperation[] = groups.flatMap((group) =>
+  Object.values(group as Readonly<Record<string, Operation>>).flatMap((one) => {
+    if (one.perform || !one.http) return [];
+    const { route, resource = one.subject as Resource } = one.http;
+    const [method = '', path = ''] = route.split(' ');
+    return [{ ...one, http: { ...one.http, method, path, resource } }];
+  }),
+);
 
 /** What a credential lacks that may not use an operation. */
 const needs: Readonly<Record<Need, { has(caller: Caller): boolean; readonly detail: string }>> = {
@@ -48,63 +74,107 @@ const needs: Readonly<Record<Need, { has(caller: Caller): boolean; readonly deta
     detail:
       'Expected a credential that is bound to no jobs, got one that is. Ask for one without "jobs" to see batches.',
   },
+  schedules: {
+    has: (caller) => caller.schedules,
+    detail: 'Expected a credential that may make schedules, got another. Ask for one with "schedules".',
+  },
 };
 
-export const mayUse = (caller: Caller, { subject }: Pick<RoutedOperation, 'subject'>): boolean =>
-  subject.needs === undefined || needs[subject.needs].has(caller);
+export const mayUse = (caller: Caller, { needs: need }: Pick<Resource, 'needs'>): boolean =>
+  need === undefined || needs[need].has(caller);
 
-function runOf(operation: RoutedOperation): Run {
-  const { http, subject, run } = operation;
+/** Throws 403. */
+export function checkCaller({ caller }: Call, resource: Pick<Resource, 'needs'>): void {
+  if (!mayUse(caller, resource)) throw new Refusal(403, 'FORBIDDEN', needs[resource.needs!].detail);
+}
+
+/** An operation whose answer follows from its record. */
+export function runOf(operation: RoutedOperation): Run {
+  const { http, run } = operation;
+  const { answer, resource, support } = http;
   return async (endpoint, call, id) => {
-    const view = async () => {
-      const found = await mine(endpoint, call, subject, id);
-      return shaped((http.more?.shape ?? subject.shape).schema, {
-        ...((subject.view?.(found) ?? found) as object),
-        ...more,
-      });
-    };
-    let more = {};
-    if (!operation.action) return { status: 200, body: await view() };
-    await mine(endpoint, call, subject, id);
-    const result: unknown = await asked(subject, () => run(endpoint.client, id));
+    const { client, basePath } = endpoint;
+    const found = await mine(endpoint, call, resource, id);
+    if (!operation.action) return { status: 200, body: viewOf(endpoint, resource, found) };
+    await checkSupport(endpoint, support, id);
+    const guard = (now: unknown): void => checkMine(call, resource, id, now);
+    const result: unknown = await asked(resource, () => run(client, id, guard));
     const outcome = outcomeOf(result);
-    if (outcome === 'unknown') throw unknown(subject, id);
-    if (outcome === 'nothing') throw new Refusal(409, 'CONFLICT', textOf(operation, result, id));
-    more = http.more?.of(result) ?? {};
-    return { status: outcome === 'later' ? 202 : 200, body: await view() };
+    if (outcome === 'unknown') throw unknown(resource, id);
+    if (outcome === 'nothing' && operation.nothing !== undefined)
+      throw tooLate(endpoint, http.path.split('/')[1]!, textOf(operation, result, id), id);
+    const status = answer?.status ?? (outcome === 'later' ? 202 : 200);
+    const own = answer?.of(result, id, basePath);
+    if (answer && !answer.beside) return { status, body: own };
+    const after = viewOf(endpoint, resource, await mine(endpoint, call, resource, id));
+    return { status, body: { ...after, ...own } };
   };
 }
 
-/** Another's is answered like one that does not exist: an id must not be worth guessing. */
-async function mine<Found>(
+export async function checkSupport(
   { client }: Endpoint,
-  { caller }: Call,
-  subject: Resource<Found>,
+  support: HttpRoute<unknown>['support'],
   id: string,
-): Promise<Found> {
-  if (!mayUse(caller, { subject })) throw new Refusal(403, 'FORBIDDEN', needs[subject.needs!].detail);
-  const found = await asked(subject, () => subject.find(client, id));
-  const isMine = (job: string | undefined, tenantId: string | null | undefined): boolean =>
-    (job === undefined || caller.jobs === null || caller.jobs.has(job)) &&
-    (tenantId === undefined || caller.tenantId === null || caller.tenantId === tenantId);
-  const owners = found && subject.owners(found);
-  if (found && owners?.every(({ job, tenantId }) => isMine(job, tenantId))) return found;
-  throw unknown(subject, id);
+): Promise<void> {
+  if (support && !(await support.has(client, id))) throw new Refusal(501, 'CONFIG', support.lack);
 }
 
-function unknown({ noun, origin }: Resource, id: string): Refusal {
-  const detail = `Expected the id of a ${noun} that is still kept and yours, got ${shown(id)}. Check it: ${origin}.`;
+/** @param plural of what it is about, as paths begin with it */
+export const tooLate = ({ basePath }: Endpoint, plural: string, why: string, id: string): Refusal =>
+  new Refusal(409, 'CONFLICT', `${why} GET ${basePath}/${plural}/${id} says more.`);
+
+export const viewOf = <Found>({ stacks }: Endpoint, resource: Resource<Found>, found: Found): Json =>
+  shaped(resource.shape.schema, resource.view ? resource.view(found, { stacks }) : found) as Json;
+
+/** Another's is answered like one that does not exist: an id must not be worth guessing. */
+export async function mine<Found>(
+  { client }: Endpoint,
+  call: Call,
+  resource: Resource<Found>,
+  id: string,
+): Promise<Found> {
+  checkCaller(call, resource);
+  const found = await asked(resource, () => resource.find(client, id));
+  checkMine(call, resource, id, found);
+  return found!;
+}
+
+function checkMine<Found>(call: Call, resource: Resource<Found>, id: string, found: Found | null): void {
+  if (found === null || !isMine(call, resource, found)) throw unknown(resource, id);
+}
+
+export function isMine<Found>({ caller }: Call, resource: Resource<Found>, found: Found): boolean {
+  const owners = resource.owners(found);
+  if (!owners) return false;
+  return owners.every(
+    ({ job, tenantId }) =>
+      (job === undefined || caller.jobs === null || caller.jobs.has(job)) &&
+      (tenantId === undefined || caller.tenantId === null || caller.tenantId === tenantId),
+  );
+}
+
+function unknown({ noun, parameter, origin }: Resource, given: string): Refusal {
+  const detail = `Expected the ${parameter} of a ${noun} that is still kept and yours, got ${shown(given)}. Check it: ${origin}.`;
   return new Refusal(404, 'NOT_FOUND', detail);
 }
 
 /** A failure of the store that is no answer to the caller becomes one of the backend. */
-async function asked<T>({ noun, notKept }: Resource, ask: () => Promise<T>): Promise<T> {
+export async function asked<T>({ noun, notKept }: Resource, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof LongshoreError)) throw backendError(`an operation on a ${noun}`, error);
-    if (error.code === 'CONFIG') throw new Refusal(501, 'CONFIG', notKept, { cause: error });
-    if (error.code === 'BATCH') throw new Refusal(409, 'CONFLICT', error.message, { cause: error });
+    if (error instanceof Refusal) throw error;
+    const { code, message } = error;
+    if (code === 'CONFIG' && notKept) {
+      const [status, detail] = notKept;
+      throw new Refusal(status, status === 404 ? 'NOT_FOUND' : 'CONFIG', detail, { cause: error });
+    }
+    if (code === 'BATCH' || code === 'CONFLICT')
+      throw new Refusal(409, 'CONFLICT', message, { cause: error });
+    // What a pattern or a zone lacks is said by others, who end no sentence.
+    if (code === 'OPTION')
+      throw new Refusal(400, 'OPTION', message.replace(/[^.]$/, '$&.'), { cause: error });
     throw error;
   }
 }

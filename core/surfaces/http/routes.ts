@@ -1,60 +1,42 @@
-/** Which path and method means what. */
+/** Which path and method means what; loaded with the first request that enqueues nothing. */
 
 import { enqueueMany, enqueueOne } from './enqueue.ts';
+import { emitEvent } from './events.ts';
+import { changeJob, showResult } from './jobs.ts';
 import { showMetrics } from './metrics.ts';
-import { mayUse, operationRoutes, type Run, routedOperations } from './operations.ts';
-import { Refusal } from './problem.ts';
-import { cancelJob, showJob } from './records.ts';
+import { openApiOf } from './openapi.ts';
+import { mayUse, type Run, routedOperations, runOf } from './operations.ts';
+import { listSchedules, putSchedule } from './schedules.ts';
 
 type Methods = Readonly<Record<string, Run>>;
 
-/** What few callers need is loaded with the first request for it. */
-const waiting =
-  (verb: keyof typeof import('./waiting.ts')): Run =>
-  async (...call) =>
-    (await import('./waiting.ts'))[verb](...call);
+/** By `operationId`: of the operations that HTTP handles itself. */
+const byHand: Methods = { changeJob, getResult: showResult, listSchedules, putSchedule };
 
-const showResult: Run = async (...call) => (await import('./result.ts')).showResult(...call);
+const showDocument: Run = async ({ client, basePath, metrics }, { caller }) => {
+  const jobs = [...client.app.jobs.values()].filter(({ name }) => caller.jobs?.has(name) !== false);
+  const has = {
+    operations: routedOperations.filter(({ http }) => mayUse(caller, http.resource)),
+    events: caller.events && [...caller.events],
+    metrics: metrics !== null && caller.jobs === null && caller.tenantId === null,
+  };
+  return { status: 200, body: openApiOf(jobs, basePath, has) };
+};
 
-/** Loaded with the first request for schedules: most endpoints have none. */
-function onSchedules(pick: (it: typeof import('./schedules.ts')) => Run): Run {
-  return async (...asked) => pick(await import('./schedules.ts'))(...asked);
+/** A path as `GET /openapi.json` describes it, with at most one parameter. `{id}` of a job stands there for each job. */
+export const routes: Record<string, Methods> = {
+  '/jobs': { POST: enqueueMany },
+  '/jobs/{id}': { POST: enqueueOne },
+  '/events/{event}': { POST: emitEvent },
+  '/metrics': { GET: showMetrics },
+  '/openapi.json': { GET: showDocument },
+};
+for (const operation of routedOperations) {
+  const { method, operationId, path } = operation.http;
+  routes[path] = { ...routes[path], [method]: byHand[operationId] ?? runOf(operation) };
 }
 
-/** A path as `GET /openapi.json` describes it, with at most one parameter. `{name}` of a job stands there for each job. */
-export const routes: Readonly<Record<string, Methods>> = {
-  '/jobs': { POST: enqueueMany },
-  '/jobs/{id}': { GET: showJob, POST: enqueueOne, PATCH: waiting('changeJob'), DELETE: cancelJob },
-  '/jobs/{id}/result': { GET: showResult },
-  '/jobs/{id}/promote': { POST: waiting('promoteJob') },
-  '/jobs/{id}/remove': { POST: waiting('removeJob') },
-  ...operationRoutes(),
-  '/events/{event}': { POST: async (...call) => (await import('./events.ts')).emitEvent(...call) },
-  '/schedules': { GET: onSchedules((it) => it.listSchedules) },
-  '/schedules/{name}': {
-    GET: onSchedules((it) => it.showSchedule),
-    PUT: onSchedules((it) => it.putSchedule),
-    DELETE: onSchedules((it) => it.removeSchedule),
-  },
-  '/schedules/{name}/pause': { POST: onSchedules((it) => it.actOnSchedule('pause')) },
-  '/schedules/{name}/resume': { POST: onSchedules((it) => it.actOnSchedule('resume')) },
-  '/schedules/{name}/run': { POST: onSchedules((it) => it.actOnSchedule('run')) },
-  '/metrics': { GET: showMetrics },
-  '/openapi.json': {
-    async GET({ client, basePath, metrics }, { caller }) {
-      const { openApiOf } = await import('./openapi.ts'); // most processes never need it
-      const jobs = [...client.app.jobs.values()].filter(({ name }) => caller.jobs?.has(name) !== false);
-      const isBound = caller.jobs !== null;
-      const has = {
-        operations: routedOperations.filter((one) => mayUse(caller, one)),
-        schedules: caller.schedules,
-        events: caller.events && [...caller.events],
-        metrics: metrics !== null && !isBound && caller.tenantId === null,
-      };
-      return { status: 200, body: openApiOf(jobs, basePath, has) };
-    },
-  },
-};
+const inOrder = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 const table = Object.entries(routes).map(([path, methods]) => ({
   path: new RegExp(`^${path.replace('.', '\\.').replace(/\{\w+\}/, '([^/]+)')}$`),
@@ -68,19 +50,9 @@ export function match(path: string, method: string, hasMetrics: boolean) {
     const found = route.path.exec(path);
     if (!found) continue;
     const { methods } = route;
-    const named = Object.keys(methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
+    const named = inOrder.filter((name) => Object.hasOwn(methods, name === 'HEAD' ? 'GET' : name));
     const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
     return { allow: [...named, 'OPTIONS'].join(', '), run, parameter: found[1] ?? '' };
   }
   return null;
-}
-
-export function decoded(parameter: string): string {
-  try {
-    return decodeURIComponent(parameter);
-  } catch (cause) {
-    const detail =
-      'Expected a path with valid percent-encoding, got another. Encode the name with encodeURIComponent.';
-    throw new Refusal(400, 'REQUEST', detail, { cause });
-  }
 }

@@ -1,8 +1,8 @@
 /** Which page of data is asked for at which path. A new page is a file beside this one and its entries here. */
 
 import { shown } from '../../../base/errors.ts';
+import { decoded } from '../../http/mount.ts';
 import { Refusal } from '../../http/problem.ts';
-import { decoded } from '../../http/routes.ts';
 import type { Route, Run } from '../call.ts';
 import * as batches from './batches.ts';
 import * as chains from './batches.ts';

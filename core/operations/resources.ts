@@ -1,0 +1,163 @@
+/** Jobs and schedules as callers look at them over HTTP. */
+
+import { isName, namePattern } from '../base/checks.ts';
+import type { JobRecord } from '../contract/store.ts';
+import { scheduleNamed } from '../features/schedules/cursor.ts';
+import type { StoredScheduleInfo } from '../kernel/app/stored-schedule.ts';
+import { keepsSchedules } from '../kernel/enqueue/backends.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import { finalStatuses, statuses } from '../kit/records/partitions.ts';
+import type { Resource, Support } from './operation.ts';
+import { count, list, moment, named, object, orNull, priority, text } from './shapes.ts';
+
+const number = { type: 'number' };
+const error = object({ code: text, message: text, stack: text }, ['stack']);
+const attempt = object({
+  attempt: count,
+  startedAt: moment,
+  endedAt: moment,
+  outcome: text,
+  error: orNull(error),
+});
+const facts = { output: {}, reason: orNull(text), error: orNull(text) };
+
+export const job: Resource<JobRecord> = {
+  noun: 'job',
+  parameter: 'id',
+  text: 'id of a job',
+  find: async (client, id) => (namePattern.test(id) ? client.status(id) : null),
+  owners: ({ job, tenantId }) => [{ job, tenantId }],
+  shape: named(
+    'Job',
+    object(
+      {
+        id: text,
+        queue: text,
+        job: text,
+        tenantId: orNull(text),
+        name: orNull(text),
+        idempotencyKey: orNull(text),
+        schedule: orNull(text),
+        requestId: orNull(text),
+        traceparent: orNull(text),
+        chain: object({ id: text, link: count, links: list({}) }),
+        status: { enum: statuses },
+        priority: count,
+        createdAt: moment,
+        runAt: moment,
+        finishedAt: orNull(moment),
+        progress: orNull(object({ done: number, total: orNull(number), message: orNull(text), at: moment })),
+        maxAttempts: orNull(count),
+        attempts: list(attempt),
+        ...facts,
+      },
+      ['chain'],
+    ),
+  ),
+  view: (record, { stacks }) => {
+    if (stacks) return record;
+    const attempts = record.attempts.map(({ error, ...rest }) => ({
+      ...rest,
+      error: error && { code: error.code, message: error.message },
+    }));
+    return { ...record, attempts };
+  },
+  origin: 'it came with the 202',
+};
+
+export const changed = named(
+  'Done',
+  object({ id: text, status: { enum: ['changed', 'promoted', 'removed'] } }),
+);
+export const jobChange = named('Change', {
+  ...object({ payload: {}, delayMs: count, runAt: moment, priority }, [
+    'payload',
+    'delayMs',
+    'runAt',
+    'priority',
+  ]),
+  additionalProperties: false,
+  minProperties: 1,
+});
+export const cancelled = named(
+  'Cancelled',
+  object({ id: text, status: { enum: ['cancelled', 'cancelling'] } }),
+);
+export const result = named('Result', object({ id: text, status: { enum: finalStatuses }, ...facts }));
+const open = statuses.filter((status) => !finalStatuses.includes(status as never));
+export const unended = named('Unended', object({ id: text, status: { enum: open }, statusUrl: text }));
+
+/** The client of the backend that has the job. */
+export async function keeperOf(client: Client, id: string): Promise<Client> {
+  if (!client.backends) return client;
+  for (const one of client.backends.values()) {
+    // One that does not answer may not be the one that has it.
+    const record = await one.status(id).catch(() => null);
+    if (record !== null) return one;
+  }
+  return client;
+}
+
+/** Where jobs that wait are found by their ids. */
+export const pendingJobs: Support = {
+  has: async (client, id) => (await keeperOf(client, id)).backend.pending !== undefined,
+  lack: 'Expected a job in a queue that finds jobs by their id, got one in a queue that does not. Cancel it with DELETE, and enqueue another one.',
+};
+
+const policies = { overlap: { enum: ['allow', 'skip'] }, missed: { enum: ['one', 'all', 'skip'] } };
+
+export const scheduleDefinition = named('ScheduleDefinition', {
+  ...object(
+    {
+      job: text,
+      payload: {},
+      cron: { type: 'string', description: 'Five fields, or six with seconds first' },
+      everyMs: { type: 'integer', minimum: 1_000 },
+      timezone: { type: 'string', description: 'IANA name; UTC without it' },
+      ...policies,
+    },
+    ['payload', 'cron', 'everyMs', 'timezone', 'overlap', 'missed'],
+  ),
+  additionalProperties: false,
+  oneOf: [{ required: ['cron'] }, { required: ['everyMs'] }],
+});
+
+/** An operator also means those in code; over HTTP there are only those that were made at run time. */
+export const schedule: Resource<StoredScheduleInfo> = {
+  noun: 'schedule',
+  parameter: 'name',
+  text: 'name of a schedule',
+  async check(client, name) {
+    const isInCode = client.app.schedules.some((one) => one.name === name);
+    if (!isInCode && !(keepsSchedules(client) && isName(name) && (await client.schedules.get(name))))
+      scheduleNamed(client.app, name);
+  },
+  find: async ({ schedules }, name) => (isName(name) ? schedules.get(name) : null),
+  needs: 'schedules',
+  owners: ({ job, context }) => [{ job, tenantId: context?.tenantId ?? null }],
+  shape: named(
+    'Schedule',
+    object(
+      {
+        name: text,
+        timing: text,
+        cron: orNull(text),
+        everyMs: orNull(count),
+        timezone: text,
+        job: text,
+        payload: {},
+        ...policies,
+        tenantId: orNull(text),
+        createdAt: moment,
+        changedAt: moment,
+        nextAt: orNull(moment),
+        pausedAt: orNull(moment),
+        failure: orNull(object({ at: moment, code: text, message: text })),
+      },
+      ['cron', 'everyMs', 'timezone', 'payload', 'tenantId'],
+    ),
+  ),
+  view: (info) => ({ ...info, tenantId: info.context?.tenantId ?? null }),
+  origin: 'GET /schedules lists them',
+  notKept: [404, 'Expected a path of this API, got /schedules, which this queue does not keep.'],
+};
