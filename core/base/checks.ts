@@ -1,6 +1,7 @@
 /** Checks that many options share. All throw `CONFIG`. */
 
 import { config, shown } from './errors.ts';
+import { didYouMean } from './nearest.ts';
 
 export const namePattern = /^[A-Za-z0-9._-]{1,128}$/;
 /** `test` alone would take a missing name for the text "undefined". */
@@ -60,7 +61,7 @@ export function checkOptions<Options>(whose: string, given: Options, kinds: Opti
     if (!Object.hasOwn(kinds, name))
       throw config(
         renamedText(name, whose, kinds) ??
-          `Unknown option ${shown(name)} of ${whose}, only ${Object.keys(kinds).join(', ')}.`,
+          `Unknown option ${shown(name)} of ${whose}, only ${Object.keys(kinds).join(', ')}.${didYouMean(name, Object.keys(kinds))}`,
       );
     const kind = kinds[name];
     if (typeof kind === 'number') {

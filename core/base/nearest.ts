@@ -8,11 +8,17 @@ export function nearest(given: string, names: Iterable<string>): string | null {
   return close[0]?.name ?? null;
 }
 
+/** ` Did you mean "mail"?`, and nothing when no name is close: for messages that list all names. */
+export function didYouMean(given: unknown, names: Iterable<string>): string {
+  const near = typeof given === 'string' ? nearest(given, names) : null;
+  return near === null ? '' : ` Did you mean "${near}"?`;
+}
+
 /** ` Did you mean "mail"?` or, when nothing is close, ` Known: a, b, c.` */
 export function hint(given: string, names: Iterable<string>): string {
   const known = [...names];
-  const near = nearest(given, known);
-  if (near !== null) return ` Did you mean "${near}"?`;
+  const near = didYouMean(given, known);
+  if (near !== '') return near;
   if (known.length === 0) return '';
   return ` Known: ${known.slice(0, 10).join(', ')}${known.length > 10 ? ', ...' : ''}.`;
 }

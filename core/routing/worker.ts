@@ -3,6 +3,7 @@
 import { refuseRenamed } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
+import { didYouMean } from '../base/nearest.ts';
 import type { App } from '../kernel/app/app.ts';
 import { refuseInsideIsolate } from '../kernel/app/isolation.ts';
 import { type Backends, isBackend, jobsOn, queuesOn } from '../kernel/enqueue/backends.ts';
@@ -41,7 +42,7 @@ async function startEach(app: App, options: EachWorkerOptions): Promise<Worker> 
   const client = connect(app, backends, { failover, store });
   if (backendName !== undefined && !client.backends.has(backendName))
     throw config(
-      `Expected backendName to be one of ${[...client.backends.keys()].join(', ')}, got ${shown(backendName)}.`,
+      `Expected backendName to be one of ${[...client.backends.keys()].join(', ')}, got ${shown(backendName)}.${didYouMean(backendName, client.backends.keys())}`,
     );
   // All are looked at before the first one takes a job.
   const starts = [...client.backends].flatMap(([name, own]) => {

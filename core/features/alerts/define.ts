@@ -1,9 +1,11 @@
 /** The alerts of an app, checked when they are defined. What evaluates them is loaded with the first evaluation. */
 
-import { checkInteger, isName, namePattern } from '../../base/checks.ts';
+import { checkInteger, checkOptions, isName, namePattern, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
 import type { AlertHost, AlertRule, Alerts, AlertTarget } from '../../kernel/app/alerts.ts';
 import { standardRules } from './rules.ts';
+
+const kinds = { to: '', rules: '', remindMs: '', name: '' } satisfies OptionKinds<AlertsDefinition>;
 
 export interface AlertsDefinition {
   /** Who is sent what begins and ends. Without any, alerts are events only. */
@@ -18,6 +20,7 @@ export interface AlertsDefinition {
 
 /** Throws `CONFIG` for a wrong or a double name. */
 export function defineAlerts(definition: AlertsDefinition): Alerts {
+  checkOptions('defineAlerts()', definition ?? ({} as AlertsDefinition), kinds);
   const { rules = standardRules(), remindMs = null, name = 'default' } = definition ?? {};
   const to = [definition?.to ?? []].flat();
   if (!isName(name))

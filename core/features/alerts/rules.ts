@@ -1,6 +1,6 @@
 /** The conditions, by the names that infra/monitoring uses for the same ones in Prometheus. */
 
-import { checkInteger, isName, namePattern } from '../../base/checks.ts';
+import { checkInteger, checkOptions, isName, namePattern, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
 import type { AlertSeverity } from '../../base/events.ts';
 import type { QueueStats } from '../../contract/admin.ts';
@@ -45,10 +45,19 @@ interface Measured {
   readonly text: string;
 }
 
+const limitKinds = {
+  name: '',
+  severity: '',
+  forMs: '',
+  above: '',
+  queue: '',
+} satisfies OptionKinds<LimitOptions>;
+
 /** A rule that compares one number per queue. */
 const measuring =
   (kind: Kind, measure: (facts: AlertFacts) => Promise<readonly Measured[]>) =>
   (options: LimitOptions = {}): AlertRule => {
+    checkOptions(`alert ${kind.name}`, options, limitKinds);
     const { above = kind.above, queue } = options;
     checkAbove(kind.name, above);
     if (queue !== undefined && !isName(queue))

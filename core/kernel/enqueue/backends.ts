@@ -1,6 +1,7 @@
 /** Several backends of one app, by name, and what belongs to which. All programs load this. */
 
 import { config, LongshoreError } from '../../base/errors.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
@@ -23,7 +24,7 @@ export const isBackend = (one: QueueBackend | Backends): one is QueueBackend =>
 export function checkGiven(whose: string, name: string | null, names: readonly string[]): void {
   if (name !== null && !names.includes(name))
     throw config(
-      `${whose} names backend "${name}", but given is ${names.join(', ') || 'none by name'}. Give connect() all backends by name, null for one that this process does not use.`,
+      `${whose} names backend "${name}", but given is ${names.join(', ') || 'none by name'}. Give connect() all backends by name, null for one that this process does not use.${didYouMean(name, names)}`,
     );
 }
 
@@ -35,7 +36,10 @@ export function checkNamed({ jobs, queueRules }: App, names: readonly string[]):
 }
 
 export const notOne = (name: unknown, names: readonly string[]): LongshoreError =>
-  new LongshoreError('OPTION', `Expected backend to be one of ${names.join(', ')}, got "${name}".`);
+  new LongshoreError(
+    'OPTION',
+    `Expected backend to be one of ${names.join(', ')}, got "${name}".${didYouMean(name, names)}`,
+  );
 
 /** The name of the backend that a job belongs to. @param queue another than its own */
 export const backendOf = (

@@ -47,6 +47,16 @@ describe('a definition', () => {
       () => defineAlerts({ to, rules: alert.backlog() as never }),
       'rules to be a list like [alert.backlog()]',
     ],
+    [
+      'a typing error',
+      () => defineAlerts({ to, remindsMs: 60_000 } as never),
+      'remindMs, name. Did you mean "remindMs"?',
+    ],
+    [
+      'a typing error in a rule',
+      () => alert.backlog({ abov: 5 } as never),
+      'Unknown option "abov" of alert QueueBacklogHigh, only name, severity, forMs, above, queue. Did you mean "above"?',
+    ],
     ['reminders every second', () => defineAlerts({ to, remindMs: 1_000 }), 'remindMs of defineAlerts()'],
     ['something else in the app', () => bench({ alerts: {} as never }), 'come from defineAlerts()'],
   ])('%s is refused', async (_, define, message) => {

@@ -247,7 +247,7 @@ describe('defineSchedule', () => {
   it('refuses an option that there is not', async () => {
     const wrong = { name: 'nightly', everyMs: 1000, timeZone: 'UTC', job: job(), payload: {} };
     expect(await refusalText(() => defineSchedule(wrong))).toBe(
-      'CONFIG: Unknown option "timeZone" of schedule "nightly", only name, cron, everyMs, timezone, job, payload, overlap, missed, ping.',
+      'CONFIG: Unknown option "timeZone" of schedule "nightly", only name, cron, everyMs, timezone, job, payload, overlap, missed, ping. Did you mean "timezone"?',
     );
   });
 });
@@ -257,7 +257,7 @@ describe('connect', () => {
     const app = createApp({ jobs: [], signing: ring });
     const wrong = { stores: memory().stores! };
     expect(await refusalText(() => connect(app, memory(), wrong as object))).toBe(
-      'CONFIG: Unknown option "stores" of connect(), only store.',
+      'CONFIG: Unknown option "stores" of connect(), only store. Did you mean "store"?',
     );
   });
 

@@ -49,7 +49,7 @@ describe('defineJob', () => {
     [
       'a typing error',
       { unique: { key, during: 'waiting', onconflict: 'skip' } },
-      'Unknown option "onconflict" of unique of job "work", only key, during, onConflict.',
+      'Unknown option "onconflict" of unique of job "work", only key, during, onConflict. Did you mean "onConflict"?',
     ],
     [
       'debounce without a wait',

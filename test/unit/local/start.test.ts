@@ -60,7 +60,7 @@ describe('startLocal', () => {
     const { app, backend, events } = bench({ jobs: [job()] });
     const options = { backend, logger: false, metric: true } as const;
     expect(await refusalText(() => startLocal(app, options))).toMatch(
-      /^CONFIG: Unknown option "metric" of startLocal\(\), only backend, .+, schedules, logger, http, metrics\.$/,
+      /^CONFIG: Unknown option "metric" of startLocal\(\), only backend, .+, schedules, logger, http, metrics\. Did you mean "metrics"\?$/,
     );
     const several = { backend, logger: false, backendName: ['fast'] } as never;
     expect(await refusalText(() => startLocal(app, several))).toMatch(

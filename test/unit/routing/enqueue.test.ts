@@ -100,10 +100,10 @@ describe('connect() with several backends', () => {
     const { app, backends, mail, thumb } = createBench();
     const client = connect(app, { ...backends, slow: null });
     expect(await refusalText(() => client.enqueue(mail, { n: 1 }, { backend: 'fst' }))).toBe(
-      'OPTION: Expected backend to be one of default, fast, slow, got "fst".',
+      'OPTION: Expected backend to be one of default, fast, slow, got "fst". Did you mean "fast"?',
     );
     expect(await refusalText(() => client.status('a', { backend: 'fst' }))).toBe(
-      'OPTION: Expected backend to be one of default, fast, slow, got "fst".',
+      'OPTION: Expected backend to be one of default, fast, slow, got "fst". Did you mean "fast"?',
     );
     expect(
       await refusalText(() => client.enqueue(thumb, { n: 1 }, { backend: 'default', queue: 'images' })),

@@ -136,7 +136,7 @@ describe('a worker of several backends', () => {
   it('refuses what it cannot work', async () => {
     const { app, backends, events } = createBench();
     expect(await refusalText(() => startWorker(app, { backend: backends, backendName: 'fst' }))).toBe(
-      'CONFIG: Expected backendName to be one of default, fast, got "fst".',
+      'CONFIG: Expected backendName to be one of default, fast, got "fst". Did you mean "fast"?',
     );
     expect(await refusalText(() => startWorker(app, { backend: backends, on: 'fast' } as never))).toBe(
       'CONFIG: Option on of startWorker() is called backendName now.',
