@@ -105,6 +105,8 @@ export interface LimitStore {
     readonly prefix?: string;
     readonly after?: string;
     readonly max?: number;
+    /** Asked for keys that are waited for: where there are none, a store may answer so at once. It may also answer as without it. */
+    readonly waiting?: true;
   }): Promise<readonly LimitState[]>;
   /**
    * Keys that are held until a reset, of those that begin with `prefix`, which ends with the first colon of them. For who asks every few

@@ -207,11 +207,23 @@ export interface BackendHints {
     acks: readonly Ack[],
     request: Omit<FetchRequest, 'waitMs' | 'signal'>,
   ): Promise<{ readonly settled: boolean[]; readonly leases: JobLease[] }>;
-  /**
-   * For queues where a broken connection ends its leases at once: calls `listener` with their tokens, so that the jobs are stopped
-   * early and not only refused in the end. Returns how to stop listening.
-   */
-  onLost?(listener: (tokens: ReadonlySet<string>) => void): () => void;
+  /** For queues that hear what becomes of running jobs, so that these are stopped early and not only refused in the end. */
+  watchLeases?(heard: HeardOfLeases): LeaseWatch;
+  /** `reapExpired` reaches the leases of all processes: one of them may do it for all. */
+  readonly reapsForAll?: true;
+}
+
+export interface HeardOfLeases {
+  /** The leases with these tokens have ended, because their connection broke. */
+  lost(tokens: ReadonlySet<string>): void;
+  /** Running jobs may have been cancelled: `RecordStore.cancelRequested` knows. Also called when what is heard has changed. */
+  cancelled(): void;
+}
+
+export interface LeaseWatch {
+  /** Whether every cancel is heard now. While it is not, cancels are looked for once a second. */
+  hearsCancels(): boolean;
+  stop(): void;
 }
 
 /** A transaction in the queue's own database, which a handler writes in and which the ack belongs to. */

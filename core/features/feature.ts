@@ -1,10 +1,11 @@
 /**
- * What a feature is to the kernel, as data: where it stands around an attempt. A feature is its folder and one line in table.ts, and the
+ * What a feature is to the kernel, as data: where it stands around an attempt, and what it does beside jobs. A feature is its folder and one line in table.ts, and the
  * kernel names none.
  */
 
 import { timely } from '../kernel/attempt/admit.ts';
 import type { Admitted, EndStep, Maybe, RunStep, Steps } from '../kernel/attempt/attempt.ts';
+import type { Chore } from '../kernel/worker/chores.ts';
 
 /**
  * Places around the run, from the outside to the handler. A job at its limit holds no key, and has not begun. What a key says was done is
@@ -34,6 +35,8 @@ export interface Feature {
   readonly end?: Readonly<Partial<Record<EndSlot, EndStep>>>;
   /** Whether an attempt of the job has begun its work, though the job may not begin any more. */
   readonly hasBegun?: (it: Admitted) => Maybe<boolean>;
+  /** What workers do for it beside jobs. */
+  readonly chores?: readonly Chore[];
 }
 
 /** Several in one place stand in the order of the table. */

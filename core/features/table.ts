@@ -2,23 +2,28 @@
 
 import { type App, type AppOptions, appOf } from '../kernel/app/app.ts';
 import type { Installed } from '../kernel/app/installed.ts';
+import { alerts } from './alerts/feature.ts';
 import { batches } from './batches/feature.ts';
 import { chains } from './chains/feature.ts';
 import { type Feature, stepsFrom } from './feature.ts';
 import { idempotency } from './idempotency/feature.ts';
 import { limits } from './limits/feature.ts';
 import { logs } from './logs/feature.ts';
+import { metrics } from './metrics/feature.ts';
 import { payloads } from './payloads/feature.ts';
 import { pings } from './pings/feature.ts';
 import { records } from './records/feature.ts';
 import { steps } from './steps/feature.ts';
 import { transactions } from './transactions/feature.ts';
 
-export const features = [
+export const features: readonly Feature[] = [
   ...[payloads, limits, chains, idempotency, records],
-  ...[transactions, pings, steps, batches, logs],
-] satisfies readonly Feature[];
+  ...[transactions, pings, steps, batches, logs, metrics, alerts],
+];
 
-const installed: Installed = { steps: stepsFrom(features) };
+const installed: Installed = {
+  steps: stepsFrom(features),
+  chores: features.flatMap(({ chores }) => chores ?? []),
+};
 
 export const createApp = (options: AppOptions): App => appOf(options, installed);

@@ -32,7 +32,7 @@ const reads =
 const unnumbered = /^(stores\.(workers|metrics|audit)\.|stores\.\w+\.(purge|close)$|close$)/;
 
 /** They answer at once, and ask no server. */
-const direct = /^(keepsOrder|onWarning|hints\.onLost|stores\.records\.watchEnd)$/;
+const direct = /^(keepsOrder|onWarning|hints\.watchLeases|stores\.records\.watchEnd)$/;
 
 /** Members that have verbs of their own. */
 const parts = /^(stores|admin|pending|hints|stores\.\w+|admin\.deadLetters)$/;

@@ -5,6 +5,7 @@ import type { EndStep } from '../../kernel/attempt/attempt.ts';
 import type { Feature } from '../feature.ts';
 
 const counting = door(() => import('./attempt.ts'));
+const look = door(() => import('./look.ts'));
 
 const counted: EndStep = {
   for: ({ envelope, ports }) =>
@@ -12,4 +13,21 @@ const counted: EndStep = {
   settle: (it, end, next) => counting(({ markEnd }) => markEnd(it, end, next)),
 };
 
-export const batches = { name: 'batches', end: { count: counted } } satisfies Feature;
+export const batches = {
+  name: 'batches',
+  end: { count: counted },
+  chores: [
+    {
+      name: 'looking at batches',
+      scope: 'backend',
+      everyMs: 60_000,
+      for: ({ stores }) => stores.batches !== undefined,
+      load: ({ client }) =>
+        look(
+          ({ lookAtBatches }) =>
+            () =>
+              lookAtBatches(client),
+        ),
+    },
+  ],
+} satisfies Feature;

@@ -2,7 +2,6 @@
 
 import type { Client } from '../../kernel/enqueue/client.ts';
 
-export const lookEveryMs = 60_000;
 /** A batch that goes on is left alone. With one look a minute, what nobody has told ends within a minute and a half. */
 const quietMs = 30_000;
 const pageSize = 20;

@@ -2,11 +2,14 @@
 
 import { door } from '../../base/lazy.ts';
 import type { Attempt, RunStep, Step } from '../../kernel/attempt/attempt.ts';
+import type { Chore } from '../../kernel/worker/chores.ts';
 import type { Feature } from '../feature.ts';
 import { isFresh, knownPaused, refreshed } from './paused-jobs.ts';
 
 const gates = door(() => import('./gates.ts'));
+const lines = door(() => import('./lines.ts'));
 const pause = door(() => import('./pause.ts'));
+const wake = door(() => import('./wake.ts'));
 
 export const limited = {
   for: hasLimits,
@@ -34,8 +37,34 @@ export const paused: RunStep = {
   },
 };
 
+const waits = {
+  everyMs: 5_000,
+  followsLeases: true,
+  for: ({ backend, stores }) => stores.limits !== undefined && backend.pending !== undefined,
+} satisfies Partial<Chore>;
+
 export const limits = {
   name: 'limits',
+  chores: [
+    {
+      ...waits,
+      name: 'waking jobs at limits',
+      scope: 'backend',
+      load: ({ client }) => lines(({ lookingAtLines }) => lookingAtLines(client)),
+    },
+    {
+      // They are known to this process alone, and none may be while the backend answers.
+      ...waits,
+      name: 'waking jobs at limits again',
+      scope: 'worker',
+      load: ({ client }) =>
+        wake(
+          ({ promoteOwed }) =>
+            () =>
+              promoteOwed(client),
+        ),
+    },
+  ],
   run: { pause: paused, limit: limited },
   end: { limit: limited },
 } satisfies Feature;

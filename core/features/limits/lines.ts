@@ -4,7 +4,7 @@ import { backendError } from '../../base/failure.ts';
 import type { LimitState } from '../../contract/limits.ts';
 import { breakerPrefix } from '../../kernel/app/limit-keys.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { mostWoken, promoteOwed, promoteWaiters } from './wake.ts';
+import { mostWoken, promoteWaiters } from './wake.ts';
 
 /** Keys that one look reads. The next look goes on behind them. */
 const keysPerLook = 100;
@@ -22,15 +22,14 @@ export async function leaveLines(
 }
 
 /**
- * Returns what a worker calls again and again. A slot that was not given back, because its worker died, ends by itself, and so does a hold:
- * no call wakes the jobs that wait then.
+ * Returns what the leader of the workers calls again and again. A slot that was not given back, because its worker died, ends by itself,
+ * and so does a hold: no call wakes the jobs that wait then.
  */
 export function lookingAtLines(client: Pick<Client, 'backend' | 'stores'>): () => Promise<void> {
   const limits = client.stores.limits!;
   let after = '';
   return async () => {
-    await promoteOwed(client);
-    const states = await limits.list({ after, max: keysPerLook });
+    const states = await limits.list({ after, max: keysPerLook, waiting: true });
     after = states.length < keysPerLook ? '' : states.at(-1)!.key;
     for (const state of states) {
       if (!standsStill(state)) continue;

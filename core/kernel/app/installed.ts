@@ -5,4 +5,6 @@
 export interface Installed {
   /** Steps around attempts: `stepsOf` in kernel/attempt/attempt.ts. */
   readonly steps: unknown;
+  /** What workers do beside jobs: `choresOf` in kernel/worker/chores.ts. */
+  readonly chores: unknown;
 }

@@ -1,11 +1,9 @@
-/** What a worker does beside its jobs: reaping, heartbeats, purging, limits; and what watch-runs.ts does for them. */
+/** What a worker does beside its jobs: heartbeats, chores, the limit of its memory; and what watch-runs.ts does for them. */
 
 import { hostname } from 'node:os';
-import { lookAtBatches, lookEveryMs } from '../../features/batches/look.ts';
 import { flushMs } from '../../features/metrics/collector.ts';
 import type { Run } from '../attempt/run.ts';
-import { scoped } from '../enqueue/backends.ts';
-import { reap } from './reap.ts';
+import { choresOf, startChores } from './chores.ts';
 import { renewing } from './renew-leases.ts';
 import type { WorkerState } from './state.ts';
 import { watchRuns } from './watch-runs.ts';
@@ -14,20 +12,15 @@ const cancelPollMs = 1_000;
 const heartbeatMs = 5_000;
 /** In a heartbeat. */
 const mostJobs = 20;
-const purgeMs = 60_000;
-/** Alerts are looked at soon, so that what cannot be told here is said at the start, and then once a minute. */
-const firstLookMs = 1_000;
-const lookMs = 60_000;
-const longestReapMs = 5_000;
-const rollUpMs = 600_000;
 /** Growth worth a warning: this factor over the first reading, and at least this much in bytes. */
 const growthFactor = 2;
 const growthBytes = 100 * 1024 * 1024;
 
-export function startMaintenance(state: WorkerState): { stop(): void } {
+/** @returns `resign`: lets another worker do the chores of the backend */
+export function startMaintenance(state: WorkerState): { stop(): void; resign(): Promise<void> } {
   const { app, settings, client, running } = state;
   const { backend, leaseMs } = settings;
-  const { records, workers } = client.stores;
+  const { workers } = client.stores;
   const { clock, events } = app;
   let baselineBytes = 0;
 
@@ -37,8 +30,11 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
     if (running.has(run)) run.end('lease-lost');
   }
 
-  const unlisten = backend.hints?.onLost?.((tokens) => {
-    for (const run of [...running, ...state.buffer]) if (tokens.has(run.lease.token)) lose(run);
+  const heard = backend.hints?.watchLeases?.({
+    lost(tokens) {
+      for (const run of [...running, ...state.buffer]) if (tokens.has(run.lease.token)) lose(run);
+    },
+    cancelled: () => watch.lookForCancels(),
   });
   const watch = watchRuns({
     client,
@@ -48,6 +44,8 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
     leaseMs: settings.renew ? leaseMs : null,
     renewing,
     cancelPollMs,
+    // A store beside the queue hears nothing of what the queue hears.
+    hearsCancels: () => heard?.hearsCancels() === true && client.stores.records === backend.stores?.records,
     lose,
     failed: state.failed,
   });
@@ -88,44 +86,16 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
     baselineBytes = rssBytes; // warn again only when it has doubled again
   }
 
-  async function purge(): Promise<void> {
-    const { audit } = client.stores;
-    const purges = [() => records.purge(), () => audit?.purge(clock.now()) ?? 0];
-    for (const some of purges) while (!watch.stopped && (await some()) > 0) await new Promise(setImmediate); // jobs run in between
-  }
-
-  let lines: (() => Promise<void>) | undefined;
-  async function lookAtLines(): Promise<void> {
-    lines ??= (await import('../../features/limits/lines.ts')).lookingAtLines(client);
-    await lines();
-  }
-
-  const rollUpNumbers = async () =>
-    (await import('../../features/metrics/roll-up.ts')).rollUp(app, client.stores);
-
-  const jittered = (ms: number) => () => ms * (0.5 + app.random() / 2); // many workers must not reap in step
-  watch.every('reaping', jittered(Math.min(leaseMs, longestReapMs)), () => reap(state));
-  watch.every('purging', jittered(purgeMs), purge);
-  if (client.stores.limits && backend.pending)
-    watch.every('waking jobs at limits', jittered(Math.min(leaseMs, longestReapMs)), lookAtLines);
   watch.every('writing a heartbeat', firstAfter(0, heartbeatMs), beat);
-  if (client.stores.batches)
-    watch.every('looking at batches', jittered(lookEveryMs), () => lookAtBatches(client));
   const { numbers } = state;
-  if (numbers) {
-    watch.every('writing numbers', () => flushMs, numbers.flush);
-    watch.every('rolling up numbers', jittered(rollUpMs), rollUpNumbers);
-  }
-  const { alerts } = app;
-  if (alerts)
-    watch.every('evaluating alerts', firstAfter(firstLookMs, lookMs), () =>
-      alerts.evaluate(scoped(client), 'worker'),
-    );
+  if (numbers) watch.every('writing numbers', () => flushMs, numbers.flush);
+  const { resign } = startChores({ state, watch }, choresOf(app, backend));
   if (settings.maxRuntimeMs !== null) watch.once(settings.maxRuntimeMs, () => state.stop('max-runtime'));
   return {
+    resign,
     stop() {
       watch.stop();
-      unlisten?.();
+      heard?.stop();
     },
   };
 }

@@ -24,9 +24,9 @@ import { connectOne } from '../enqueue/connect.ts';
 import { attempt } from '../flow.ts';
 import { groupAcks } from './ack-groups.ts';
 import { mayEndProcess, runningAlone } from './alone.ts';
+import { reap } from './chores.ts';
 import { startMaintenance } from './maintenance.ts';
 import { settingsOf, type WorkerOptions, type WorkerSettings, type WorkerSummary } from './options.ts';
-import { reap } from './reap.ts';
 import { RunList } from './run-list.ts';
 import type { Worker, WorkerState } from './state.ts';
 
@@ -254,7 +254,7 @@ export function startOne(app: App, settings: WorkerSettings, client: Client): Wo
           signal: waking.signal,
         });
         // The job of a worker that died is work too, and nobody else may be there to take it back.
-        const isOver = onePass && leases.length === 0 && (await reap(state)) === 0;
+        const isOver = onePass && leases.length === 0 && (await reap({ client, id, queues })) === 0;
         if (failures > 0) {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
           failures = 0;
@@ -325,6 +325,7 @@ export function startOne(app: App, settings: WorkerSettings, client: Client): Wo
       releasing,
       endIsolates(app),
       client.stores.workers.remove(state.id),
+      maintenance.resign(),
       numbers?.flush(),
       hooksEnded(app),
       lastEndsWritten(client),

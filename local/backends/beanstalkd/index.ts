@@ -63,9 +63,9 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
     reapExpired: leases.reapExpired,
     onWarning: warnings.onWarning,
     hints: {
-      onLost(listener) {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
+      watchLeases({ lost }) {
+        listeners.add(lost);
+        return { hearsCancels: () => false, stop: () => listeners.delete(lost) };
       },
     },
 

@@ -181,6 +181,8 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       }
     },
 
+    hints: { reapsForAll: true },
+
     async reapExpired(queue) {
       const now = clock.now();
       let count = 0;

@@ -20,7 +20,7 @@ import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { postgresLimits } from './limits.ts';
-import { channelOf, createListener, notifyGapMs, safetyPollMs } from './listen.ts';
+import { cancelPayload, channelOf, createListener, notifyGapMs, safetyPollMs } from './listen.ts';
 import { postgresMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
@@ -70,7 +70,14 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
   const waiters = createWaiters(clock);
   const db = openDatabase(options);
   const channel = channelOf(schema);
-  const listener = createListener(db, channel, waiters);
+  const cancelHearers = new Set<() => void>();
+  const listener = createListener(db, channel, {
+    wake(payload) {
+      if (payload !== cancelPayload) waiters.wake(payload);
+      if (payload === undefined || payload === cancelPayload)
+        for (const cancelled of cancelHearers) cancelled();
+    },
+  });
   const notify = async (queues: readonly string[]): Promise<void> => {
     const sql = 'SELECT pg_notify($1, queue) FROM unnest($2::text[]) queue';
     if (listen) await db.query('notifying', sql, [channel, queues]);
@@ -134,7 +141,20 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     abandon,
     renew,
     reapExpired,
-    hints: { ackAndFetch },
+    hints: {
+      ackAndFetch,
+      reapsForAll: true,
+      watchLeases({ cancelled }) {
+        cancelHearers.add(cancelled);
+        return {
+          hearsCancels() {
+            if (listens && open) listener.start();
+            return listener.hears;
+          },
+          stop: () => cancelHearers.delete(cancelled),
+        };
+      },
+    },
     enqueue: createEnqueue(state, maxBodyBytes),
     ...createTransactions(state, leases, maxBodyBytes),
     outbox: outboxRows.table,
@@ -155,9 +175,13 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
         if (listens) listener.start();
         const readyAt = nextReadyMs === null ? until : now + Math.max(1, nextReadyMs);
         const poll = clock.now() + (listener.hears ? safetyPollMs : pollMs);
+        const hears = listener.hears;
         if (waiters.wakes(queues) === wakes)
           await waiters.wait(Math.min(poll, readyAt, until) - clock.now(), signal, queues);
         if (!open) return [];
+        // Nothing has come that this process would not have heard of: no look in vain before the caller's next one.
+        const isOver = clock.now() >= until && (nextReadyMs === null || readyAt > until);
+        if (hears && listener.hears && isOver && waiters.wakes(queues) === wakes) return [];
       }
     },
 

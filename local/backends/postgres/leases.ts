@@ -11,11 +11,13 @@ import type {
 } from '../../../core/contract/queue.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import { lostFormat } from '../shared/defaults.ts';
+import { groupedReads } from '../shared/grouped-reads.ts';
 import { JobState, reportLine } from '../shared/report-lines.ts';
 import { bigintArray, intArray, storable, textArray } from './arrays.ts';
 import type { PostgresClient } from './client.ts';
 import { queryTimeoutMs } from './database.ts';
 import { holding } from './functions.ts';
+import { cameForward } from './group-pieces.ts';
 import { cameFrom, thenCame } from './groups.ts';
 import { storedKey } from './keys.ts';
 import {
@@ -61,6 +63,14 @@ export function createLeases(state: PostgresState): Leases {
   const settleSql = thenCame(`${s}.settle(${columns})`);
   const keepSql = thenCame(`${s}.keep_ended(${s}.settle(${columns}), $1, $2, $15, $16)`);
   const holdSql = holding(s);
+  // Ends with the first queue that has expired leases: a round of one is as much as a transaction should do.
+  const reapNext = (n: string) => `${n}, ${s}.reap($1, $2, $3, ($4::text[])[${n}], $5)`;
+  const reapSql = `
+    WITH RECURSIVE reaped (n, jobs) AS (
+      SELECT ${reapNext('1')} UNION ALL SELECT ${reapNext('n + 1')} FROM reaped WHERE jobs IS NULL AND n < cardinality($4::text[]))
+    SELECT r.*, ${cameForward} FROM (
+      SELECT q.queue, jobs, CASE WHEN jobs IS NULL THEN ${s}.heal_groups($1, q.queue, ($6::text[])[n], $7) END
+      FROM reaped, LATERAL (SELECT ($4::text[])[n]) q (queue) OFFSET 0) r`;
   // `startedAt` is when the lease was given out: whether the handler ever began is unknown.
   /** Of each queue the last group that was looked at. */
   const healed = new Map<string, string>();
@@ -145,6 +155,26 @@ export function createLeases(state: PostgresState): Leases {
     state.wakeAll(cameFrom(row![1]));
     return row![0];
   }
+
+  /** Queues that are reaped at the same time share statements, and nearly always one is enough. */
+  const reapExpired = groupedReads(async (queues) => {
+    await db.ready();
+    const counts = new Map<string, number>();
+    let left = [...queues].sort(); // so that two processes take the locks of groups in the same order
+    while (left.length > 0) {
+      const after = left.map((queue) => healed.get(queue) ?? '');
+      const values = [state.at(), ageingMs, keep, textArray(left), lost, textArray(after), mostHealed];
+      const rows = await db.prepared('reaping', reapSql, values);
+      for (const [queue, jobs, last] of rows as [string, number | null, string | null][]) {
+        if (jobs === null) healed.set(queue, last ?? '');
+        else counts.set(queue, (counts.get(queue) ?? 0) + jobs);
+      }
+      state.wakeAll(cameFrom(rows.at(-1)![3]));
+      left = left.slice(rows.at(-1)![1] === null ? rows.length : rows.length - 1);
+    }
+    state.wakeAll([...counts].flatMap(([queue, count]) => (count > 0 ? [queue] : [])));
+    return (queue) => counts.get(queue) ?? 0;
+  });
 
   const leases: Leases = {
     lease: (request) => work([], request),
@@ -257,20 +287,7 @@ export function createLeases(state: PostgresState): Leases {
       });
     },
 
-    async reapExpired(queue) {
-      const reap = (): Promise<unknown> =>
-        one('reaping', 'reap($1, $2, $3, $4, $5)', [state.at(), ageingMs, keep, queue, lost]);
-      let count = 0;
-      // In rounds, so that no transaction is long.
-      for (let jobs = await reap(); jobs !== null; jobs = await reap()) count += jobs as number;
-      if (count > 0) state.wakeAll([queue]);
-      const values = [state.at(), queue, healed.get(queue) ?? '', mostHealed];
-      healed.set(
-        queue,
-        ((await one('reaping', 'heal_groups($1, $2, $3, $4)', values)) as string | null) ?? '',
-      );
-      return count;
-    },
+    reapExpired,
   };
   return leases;
 }

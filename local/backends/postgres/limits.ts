@@ -155,18 +155,22 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
       ]);
       return row![0] as boolean;
     },
-    async list({ prefix = '', after = '', max = mostShownKeys }) {
+    async list({ prefix = '', after = '', max = mostShownKeys, waiting }) {
+      if (waiting) {
+        const sql = `SELECT EXISTS (SELECT FROM ${s}.limit_waiters)`;
+        if (!(await db.query('listing limits', sql, []))[0]![0]) return [];
+      }
       const calledAt = clock.now();
       const values = [at(), storedKey(prefix), storedKey(after), max];
       const rows = await readInOrder(db, listSql(s), values);
       return (rows as unknown as ListedRow[]).map(
-        ([key, limit, used, waiting, heldMs, slots]): LimitState => ({
+        ([key, limit, used, waiters, heldMs, slots]): LimitState => ({
           key: keyOf(key),
           limit,
           used,
           slots: (slots ?? []).map(([holder, ms]) => ({ holder: keyOf(holder), until: calledAt + ms })),
           heldUntil: heldMs === null ? null : calledAt + heldMs,
-          waiting,
+          waiting: waiters,
         }),
       );
     },

@@ -135,10 +135,13 @@ export function createListener(
 }
 
 /** An idle worker or relay that listens still looks this often: a notification can be lost with its connection. */
-export const safetyPollMs = 2_000;
+export const safetyPollMs = 2_500;
 
 /** Between two NOTIFYs of one queue. */
 export const notifyGapMs = 5;
+
+/** In place of a queue's name, which has no space: a running job was cancelled. */
+export const cancelPayload = 'a cancel';
 
 /** A channel's name has at most 63 bytes. */
 export const channelOf = (schema: string): string => `longshore ${schema}`;

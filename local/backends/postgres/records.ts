@@ -7,6 +7,7 @@ import type { PostgresEnds } from './ends.ts';
 import { cameFrom, thenCame } from './groups.ts';
 import { ownership } from './lease-table.ts';
 import { purgeLimits } from './limits-sql.ts';
+import { cancelPayload, channelOf } from './listen.ts';
 import { createPages } from './pages.ts';
 import { usualEnd } from './retention-sql.ts';
 import { recordOf } from './rows.ts';
@@ -24,6 +25,11 @@ export function postgresRecords(
   const s = db.schema;
   const now = timeOf('$1');
   const keptSince = (at: string) => `${timeOf(at)} - ${state.retention.completedMs}`;
+  // Also where nothing listens in this process: a worker in another one may.
+  const channel = channelOf(s.slice(1, -1));
+  const cancelSql = `
+    SELECT answer, came, CASE WHEN answer = 'cancelling' THEN pg_notify($4, $5) END
+    FROM (${thenCame(`${s}.cancel($1, $2, $3)`)} OFFSET 0) c (answer, came)`;
   const page = createPages(state, keptSince);
 
   async function bodyOf(id: string): Promise<string | null> {
@@ -61,7 +67,7 @@ export function postgresRecords(
     },
 
     async cancel(id) {
-      const [row] = await db.query('cancelling', thenCame(`${s}.cancel($1, $2, $3)`), [state.at(), keep, id]);
+      const [row] = await db.query('cancelling', cancelSql, [state.at(), keep, id, channel, cancelPayload]);
       state.wakeAll(cameFrom(row![1]));
       return row![0] as CancelResult;
     },

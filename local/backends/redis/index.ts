@@ -54,7 +54,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       return Number(state.at() || Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
     },
     ...settler,
-    hints: { ackAndFetch },
+    hints: { ackAndFetch, reapsForAll: true },
     enqueue: createEnqueue(state),
     fetch: createFetch(state, leases, listener),
     pending: redisWaiting(state),

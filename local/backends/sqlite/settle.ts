@@ -9,7 +9,7 @@ import { ownership, tokenOf } from './narrow-rows.ts';
 import { appendReport } from './rows.ts';
 import type { SqliteState } from './state.ts';
 
-type Settler = JobSettler & { readonly hints: Required<Pick<BackendHints, 'ackAndFetch'>> };
+type Settler = JobSettler & { readonly hints: Required<Pick<BackendHints, 'ackAndFetch' | 'reapsForAll'>> };
 
 export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leases): Settler {
   const { db, clock, retention, narrowRows } = state;
@@ -70,6 +70,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
     },
 
     hints: {
+      reapsForAll: true,
       async ackAndFetch(acks, { queues, max, leaseMs }) {
         const now = clock.now();
         return db.transaction('settling and leasing', () => {

@@ -43,6 +43,25 @@ async function standTogether(client: Client, during: Unique['during']): Promise<
 
 export const singleJobs: readonly Scenario[] = [
   {
+    // Long enough for its worker to lead, to renew the lead, and to do the chores that come every 5 s.
+    name: 'a long job, whose worker does the chores',
+    app: (did, { after }) => ({
+      jobs: [
+        defineJob({
+          name: 'job',
+          payload: item,
+          async handle(_, ctx) {
+            await new Promise<void>((resolve) => void after(12_000, resolve));
+            did('long job', ctx);
+          },
+        }),
+      ],
+    }),
+    begin: (client) => later(client, 1),
+    effects: ['long job'],
+    askedMs: 12_000,
+  },
+  {
     name: 'a retry',
     app: (did) => ({
       jobs: [

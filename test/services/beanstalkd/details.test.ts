@@ -138,7 +138,7 @@ describe('a lease', () => {
     const own = await startBeanstalkd({ binlog: true });
     const { backend } = open({ url: own.url });
     const lost: string[] = [];
-    backend.hints!.onLost!((tokens) => lost.push(...tokens));
+    backend.hints!.watchLeases!({ lost: (tokens) => lost.push(...tokens), cancelled() {} });
     await backend.enqueue(many(1));
     const [lease] = await backend.fetch(take);
     await own.stop('SIGKILL');

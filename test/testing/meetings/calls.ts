@@ -4,7 +4,7 @@
 export type Gate = (call: string, args: readonly unknown[], make: () => Promise<unknown>) => Promise<unknown>;
 
 /** They answer at once and ask nobody. */
-const local: ReadonlySet<string> = new Set(['keepsOrder', 'onWarning', 'watchEnd', 'onLost', 'within']);
+const local: ReadonlySet<string> = new Set(['keepsOrder', 'onWarning', 'watchEnd', 'watchLeases', 'within']);
 
 /** @param path of the target below the backend */
 export function behind<T extends object>(target: T, gate: Gate, path = ''): T {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it, vi } from 'vitest';
 import { lookingAtLines } from '../../../core/features/limits/lines.ts';
+import { promoteOwed } from '../../../core/features/limits/wake.ts';
 import { startWorker } from '../../../core/routing/worker.ts';
 import { bench, job, until } from '../core/kit.ts';
 
@@ -20,13 +21,17 @@ async function oneWaits() {
   await until(() => finish !== null);
   expect(await b.next()).toMatchObject({ outcome: 'requeued', counted: false, delayMs: minute });
   const limits = b.client.stores.limits!;
+  const look = lookingAtLines(b.client);
   return {
     ...b,
     one,
     limits,
     first,
     finish: () => finish!(),
-    look: lookingAtLines(b.client),
+    look: async () => {
+      await promoteOwed(b.client);
+      await look();
+    },
     ready: async () => (await b.backend.admin!.stats())[0]!.ready,
   };
 }

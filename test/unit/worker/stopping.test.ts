@@ -176,7 +176,7 @@ describe('a worker that stops', () => {
     const t = createBench();
     const reaping = Promise.withResolvers<number>();
     const worker = t.start({ backend: { ...t.backend, reapExpired: () => reaping.promise } });
-    await t.pass(5_000); // a reaping begins
+    await t.pass(5_000, 1_000); // a reaping begins
     await worker.stop();
     await t.client.close();
     reaping.reject(new Error('the backend was closed'));

@@ -1,0 +1,194 @@
+/** Chores of a backend: one worker of all that take from the same queues does them. */
+
+import { describe, expect, it } from 'vitest';
+import { type Contract, startWorker } from '../../../core/index.ts';
+import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { createBench, settle } from './kit.ts';
+
+type Bench = ReturnType<typeof createBench>;
+type Verb = 'reapExpired' | 'purge' | 'toCheck' | 'list';
+
+/** A backend that counts who does its chores. `keys` replaces its key store. */
+function counted({ backend }: Bench, keys: Partial<Contract.KeyStore> = {}) {
+  const { records, batches, limits } = backend.stores!;
+  const calls: Record<Verb, number> = { reapExpired: 0, purge: 0, toCheck: 0, list: 0 };
+  function counting<T extends object, V extends keyof T & Verb>(target: T, verb: V): T {
+    const original = target[verb] as (...args: unknown[]) => unknown;
+    const wrapped = (...args: unknown[]) => {
+      calls[verb]++;
+      return original(...args);
+    };
+    return { ...target, [verb]: wrapped };
+  }
+  const stores = {
+    ...backend.stores!,
+    keys: { ...backend.stores!.keys, ...keys },
+    records: counting(records, 'purge'),
+    batches: counting(batches!, 'toCheck'),
+    limits: counting(limits!, 'list'),
+  };
+  return { calls, backend: counting({ ...backend, stores }, 'reapExpired') };
+}
+
+const away = () => Promise.reject(new Error('away'));
+const reaps = (those: readonly { calls: Record<Verb, number> }[]) =>
+  those.map(({ calls }) => calls.reapExpired);
+
+/** A worker in a process of its own, which stands still until its clock is moved. */
+function inOtherProcess(t: Bench) {
+  const clock = createVirtualClock(t.clock.now());
+  const one = counted(t);
+  const worker = startWorker({ ...t.app, clock }, { backend: one.backend });
+  return { ...one, clock, worker };
+}
+
+describe('the leader of the workers', () => {
+  it('is one of three, and does all chores alone', async () => {
+    const t = createBench();
+    const three = [1, 2, 3].map(() => counted(t));
+    const workers = three.map(({ backend }) => t.start({ backend }));
+    await t.pass(600_000, 500);
+    const [leader, ...others] = three.toSorted((a, b) => b.calls.reapExpired - a.calls.reapExpired);
+    expect(leader!.calls.reapExpired).toBeGreaterThan(100);
+    expect(leader!.calls.list).toBeGreaterThan(100);
+    expect(leader!.calls.purge).toBeGreaterThanOrEqual(10);
+    expect(leader!.calls.toCheck).toBeGreaterThanOrEqual(10);
+    for (const { calls } of others) {
+      expect(calls).toMatchObject({ purge: 0, toCheck: 0 });
+      expect(calls.reapExpired).toBeLessThanOrEqual(10); // once a minute, in case that no leader does
+      expect(calls.list).toBeLessThanOrEqual(10);
+    }
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+
+  it('takes jobs of dead workers back within 5 s, as a worker alone does', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    await t.backend.fetch({ queues: ['default'], max: 1, leaseMs: 20_000, waitMs: 0 });
+    const workers = [t.start(), t.start()];
+    await t.pass(19_900, 100);
+    expect(t.eventsOf('worker.reaped')).toHaveLength(0);
+    await t.pass(5_200, 100);
+    expect(t.eventsOf('worker.reaped')).toHaveLength(1);
+    t.running[0]!.finish();
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+
+  it('is replaced within 15 s when it dies', async () => {
+    const t = createBench();
+    const dead = inOtherProcess(t);
+    for (let ms = 0; ms < 20_000; ms += 500) {
+      dead.clock.advance(500);
+      await t.pass(500);
+    }
+    const heir = counted(t);
+    const worker = t.start({ backend: heir.backend });
+    for (let ms = 0; ms < 30_000; ms += 500) {
+      dead.clock.advance(500);
+      await t.pass(500);
+    }
+    expect(dead.calls.reapExpired).toBeGreaterThanOrEqual(50 / 5);
+    expect(heir.calls.reapExpired).toBe(0);
+    await t.pass(20_100, 100);
+    expect(heir.calls.reapExpired).toBeGreaterThan(0);
+    await worker.stop();
+  });
+
+  it('that was frozen leads no more when it wakes', async () => {
+    const t = createBench();
+    const frozen = inOtherProcess(t);
+    for (let ms = 0; ms < 6_000; ms += 500) {
+      frozen.clock.advance(500);
+      await t.pass(500);
+    }
+    expect(frozen.calls.reapExpired).toBe(1);
+    const other = counted(t);
+    const worker = t.start({ backend: other.backend });
+    await t.pass(60_000, 500);
+    expect(other.calls.reapExpired).toBeGreaterThan(5);
+    frozen.clock.advance(60_000);
+    await settle();
+    const before = frozen.calls.reapExpired;
+    for (let ms = 0; ms < 30_000; ms += 500) {
+      frozen.clock.advance(500);
+      await t.pass(500);
+    }
+    expect(frozen.calls.reapExpired - before).toBeLessThanOrEqual(1);
+    await worker.stop();
+  });
+
+  it('that stops is replaced at once by a worker that starts', async () => {
+    const t = createBench();
+    const first = t.start();
+    await t.pass(2_000, 100);
+    await first.stop();
+    const next = counted(t);
+    const worker = t.start({ backend: next.backend });
+    await t.pass(5_100, 100);
+    expect(next.calls.reapExpired).toBe(1);
+    await worker.stop();
+  });
+
+  it('leads those that take from the same queues alone', async () => {
+    const t = createBench({}, { queues: { mail: {} } });
+    const both = [['default'], ['mail'], ['mail', 'default'], ['default', 'mail']].map((queues) => {
+      const one = counted(t);
+      return { ...one, worker: t.start({ backend: one.backend, queues }) };
+    });
+    await t.pass(30_000, 500);
+    const [first, second, ...twins] = reaps(both);
+    expect(first).toBeGreaterThan(5);
+    expect(second).toBeGreaterThan(5);
+    expect(twins.toSorted((a, b) => a - b)[0]).toBe(0);
+    await Promise.all(both.map(({ worker }) => worker.stop()));
+  });
+
+  it('is none while the key store is away: then each worker reaps once a minute, and tells so once', async () => {
+    const t = createBench();
+    const all = [1, 2].map(() => counted(t, { claim: away }));
+    const workers = all.map(({ backend }) => t.start({ backend }));
+    await t.pass(240_000, 500);
+    for (const count of reaps(all)) expect(count).toBeGreaterThanOrEqual(3);
+    for (const count of reaps(all)) expect(count).toBeLessThanOrEqual(4);
+    expect(t.eventsOf('backend.failed').map(({ during }) => during)).toEqual(
+      workers.map(() => 'electing a leader'),
+    );
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+
+  it.each([3_600_000, -3_600_000])('goes on when the clock of the host is set by %i ms', async (aheadMs) => {
+    const t = createBench();
+    const all = [1, 2].map(() => counted(t));
+    const workers = all.map(({ backend }) => t.start({ backend }));
+    await t.pass(20_000, 500);
+    const before = reaps(all).reduce((sum, count) => sum + count);
+    t.clock.set(aheadMs);
+    await t.pass(60_000, 500);
+    const after = reaps(all).reduce((sum, count) => sum + count);
+    expect(after - before).toBeGreaterThanOrEqual(60 / 5);
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+
+  it('is not needed where leases are shorter than its pace', async () => {
+    const t = createBench();
+    const all = [1, 2].map(() => counted(t));
+    const workers = all.map(({ backend }) => t.start({ backend, leaseMs: 1_000 }));
+    await t.pass(10_000, 100);
+    for (const count of reaps(all)) expect(count).toBeGreaterThanOrEqual(10);
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+
+  it('is not needed by queues that reap for one process: each worker releases what it held', async () => {
+    const t = createBench();
+    const { hints: _, ...broker } = t.backend;
+    let count = 0;
+    const reapExpired = (queue: string) => {
+      count++;
+      return broker.reapExpired(queue);
+    };
+    const workers = [1, 2].map(() => t.start({ backend: { ...broker, reapExpired } }));
+    await t.pass(20_000, 500);
+    expect(count).toBeGreaterThanOrEqual(8);
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+});
