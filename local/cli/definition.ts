@@ -93,8 +93,12 @@ export const yesFlag = flag('--yes', 'do not ask');
 export function defineCommand<const F extends Flags = Record<never, never>>(command: Definition<F>): Command {
   const { flags, would, watched } = command;
   const all = { ...flags, ...(watched && watchFlags), ...(would !== undefined && { yes: yesFlag }) };
-  return { args: [], exits: {}, ...command, flags: all } as unknown as Command;
+  const exits = { ...(would !== undefined && { 1: notConfirmed, 2: noYes }), ...command.exits };
+  return { args: [], ...command, exits, flags: all } as unknown as Command;
 }
+
+const notConfirmed = 'failed, or not confirmed';
+const noYes = 'the command line is wrong or --yes is missing, and nothing was done';
 
 const commonExits: Readonly<Record<0 | 1 | 2, string>> = {
   0: 'done',

@@ -8,6 +8,8 @@ import { given } from '../config/without-undefined.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, number, plain, when } from '../output/ui.ts';
+import type { Session } from '../session.ts';
+import { change } from './change.ts';
 
 const idArgument = { name: '<id>', text: 'id of a batch, whole', parse: words };
 
@@ -141,60 +143,39 @@ const childColumns: readonly Column<BatchChild>[] = [
 
 const noBatch = (id: string) => notFound(`There is no batch "${plain(id)}". See \`longshore batches\`.`);
 
-const exits = {
-  1: 'failed, or not confirmed',
-  2: 'the command line is wrong or --yes is missing, and nothing was done',
-  3: 'the batch is not known',
-};
+async function batchIn(session: Session, target: string) {
+  const { batches } = await session.operator();
+  const found = await batches.get(target);
+  if (found) return { target, found };
+  throw noBatch(target);
+}
 
-const cancel = defineCommand({
+const cancel = change('batches.cancel', {
   path: 'batches cancel',
-  summary: 'cancel the children of a batch that have not ended',
   about:
     'Children that run are aborted. What the importer still wants to send is refused. Then onFailure and onComplete of the batch run.',
-  would: 'cancel a batch',
-  args: [idArgument],
-  examples: ['longshore batches cancel orders-2026-11 --yes'],
-  exits,
-  async run({ args: [id = ''], session }) {
-    const { batches } = await session.operator();
-    const batch = await batches.get(id);
-    if (!batch) throw noBatch(id);
-    const open = batch.sent - batch.succeeded - batch.failed;
-    return {
-      many: open,
-      question: `${number(open)} children of batch ${id} have not ended. Cancel them?`,
-      async act() {
-        const cancelled = await batches.cancel(id);
-        const text = cancelled ? `Batch ${id} is cancelled.` : `All children of batch ${id} have ended.`;
-        return { data: { id, cancelled }, text };
-      },
-    };
+  example: 'orders-2026-11',
+  arg: idArgument,
+  find: batchIn,
+  question({ sent, succeeded, failed }, id) {
+    const many = sent - succeeded - failed;
+    return { many, text: `${number(many)} children of batch ${id} have not ended. Cancel them?` };
   },
+  data: (id, cancelled) => ({ id, cancelled }),
 });
 
-const retry = defineCommand({
+const retry = change('batches.retryFailed', {
   path: 'batches retry',
-  summary: 'run the children of a batch again that are dead letters',
   about:
     'Cancelled, expired and discarded ones stay failed. When all have ended again, what the batch calls runs again.',
-  would: 'retry children',
-  args: [idArgument],
-  examples: ['longshore batches retry orders-2026-11 --yes'],
-  exits,
-  async run({ args: [id = ''], session }) {
-    const { batches } = await session.operator();
-    const batch = await batches.get(id);
-    if (!batch) throw noBatch(id);
-    return {
-      many: batch.failed,
-      question: `${number(batch.failed)} children of batch ${id} have failed. Retry them?`,
-      async act() {
-        const retried = await batches.retryFailed(id);
-        return { data: { id, retried }, text: `${number(retried)} of them run again.` };
-      },
-    };
-  },
+  example: 'orders-2026-11',
+  arg: idArgument,
+  find: batchIn,
+  question: ({ failed: many }, id) => ({
+    many,
+    text: `${number(many)} children of batch ${id} have failed. Retry them?`,
+  }),
+  data: (id, retried) => ({ id, retried }),
 });
 
 export const batchesCommands: readonly Command[] = [list, show, children, cancel, retry];

@@ -3,11 +3,18 @@ import { words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, plain } from '../output/ui.ts';
+import type { Session } from '../session.ts';
+import { change } from './change.ts';
 
 const idArgument = { name: '<id>', text: 'id of a chain, whole', parse: words };
 
-const noChain = (id: string) =>
-  notFound(`There is no chain "${plain(id)}". Its id stands in \`longshore jobs show\` of its links.`);
+async function chainIn(session: Session, target: string) {
+  const found = await (await session.operator()).chains.get(target);
+  if (found) return { target, found };
+  throw notFound(
+    `There is no chain "${plain(target)}". Its id stands in \`longshore jobs show\` of its links.`,
+  );
+}
 
 const show = defineCommand({
   path: 'chains show',
@@ -18,11 +25,8 @@ const show = defineCommand({
   flags: {},
   examples: ['longshore chains show video-1042'],
   exits: { 1: 'failed', 2: 'the command line is wrong', 3: 'the chain is not known' },
-  async run({ args, session, ui }) {
-    const { chains } = await session.operator();
-    const id = args[0] ?? '';
-    const chain = await chains.get(id);
-    if (!chain) throw noChain(id);
+  async run({ args: [id = ''], session, ui }) {
+    const { found: chain } = await chainIn(session, id);
     return { data: { ...chain }, text: `${headOf(chain)}\n\n${ui.table(rowsOf(chain), columns)}` };
   },
 });
@@ -57,37 +61,14 @@ const columns: readonly Column<Row>[] = [
   { title: 'error', value: ({ error }) => error },
 ];
 
-const texts = {
-  cancelled: 'is cancelled',
-  cancelling: 'is cancelled when the job that runs has heard of it',
-  finished: 'has ended',
-};
-
-const cancel = defineCommand({
+const cancel = change('chains.cancel', {
   path: 'chains cancel',
-  summary: 'cancel the link of a chain that waits or runs, so that no further one begins',
   about: 'A job that runs is aborted.',
-  would: 'cancel a chain',
-  args: [idArgument],
-  examples: ['longshore chains cancel video-1042 --yes'],
-  exits: {
-    1: 'failed, or not confirmed',
-    2: 'the command line is wrong or --yes is missing, and nothing was done',
-    3: 'the chain is not known',
-  },
-  async run({ args: [id = ''], session }) {
-    const { chains } = await session.operator();
-    const chain = await chains.get(id);
-    if (!chain) throw noChain(id);
-    return {
-      many: 1,
-      question: `${headOf(chain)}. Cancel it?`,
-      async act() {
-        const result = await chains.cancel(id);
-        return { data: { id, result }, text: `Chain ${id} ${texts[result]}.` };
-      },
-    };
-  },
+  example: 'video-1042',
+  arg: idArgument,
+  find: chainIn,
+  question: (found) => ({ many: 1, text: `${headOf(found)}. Cancel it?` }),
+  data: (id, result) => ({ id, result }),
 });
 
 export const chainsCommands: readonly Command[] = [show, cancel];

@@ -12,6 +12,7 @@ import { type Command, defineCommand, type Input, type Plan, type Result } from 
 import { usage } from '../errors.ts';
 import { withProgress } from '../output/progress.ts';
 import { count, number } from '../output/ui.ts';
+import { exitFor } from './change.ts';
 import {
   deadAdmin,
   deadIds,
@@ -22,7 +23,6 @@ import {
   isNarrow,
   noneText,
 } from './dead.ts';
-import { exitFor } from './jobs.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const selectionFlags = {
@@ -90,6 +90,7 @@ const retry = defineCommand({
     'longshore dead retry --job invoice.mail --reason exhausted --newer-than 1d --rate 20 --stop-above 10',
   ],
   exits: {
+    2: 'the command line is wrong, and nothing was done',
     1: 'failed, not confirmed, ended by Ctrl-C or --stop-above, or some letters were not there or could not be retried',
     3: 'there was no such dead letter',
   },
@@ -127,7 +128,6 @@ const discard = defineCommand({
   ],
   exits: {
     1: 'failed, not confirmed, or some letters were not there',
-    2: 'the command line is wrong or --yes is missing, and nothing was done',
     3: 'there was no such dead letter',
   },
   would: 'remove dead letters',

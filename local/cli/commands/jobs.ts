@@ -5,7 +5,6 @@ import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
 import { sleepersOf } from '../../../core/features/steps/show.ts';
 import { believed } from '../../../core/kit/records/believe.ts';
 import { type Command, defineCommand } from '../definition.ts';
-import type { ExitCode } from '../errors.ts';
 import { lateness } from '../output/lateness.ts';
 import { type Column, count, number, type Style, span, type Under } from '../output/ui.ts';
 import type { Session } from '../session.ts';
@@ -122,8 +121,5 @@ const underOf = (sleepers: ReadonlyMap<string, string>): Under<JobRecord> => ({
 
 const lastError = ({ status, attempts }: JobRecord): string | null =>
   status === 'completed' ? null : errorText(attempts.findLast(({ error }) => error !== null)?.error ?? null);
-
-/** All, some or none of what was named. */
-export const exitFor = (done: number, asked: number): ExitCode => (done === asked ? 0 : done === 0 ? 3 : 1);
 
 export const jobsCommands: readonly Command[] = [list, showJob];

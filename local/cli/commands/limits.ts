@@ -5,6 +5,7 @@ import { given } from '../config/without-undefined.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, count, number, plain, type Under, when } from '../output/ui.ts';
+import { change } from './change.ts';
 import { pageFlags } from './pages.ts';
 
 const list = defineCommand({
@@ -66,42 +67,27 @@ const under: Under<LimitView> = {
   style: () => 'dim',
 };
 
-const reset = defineCommand({
+const reset = change('limits.reset', {
   path: 'limits reset',
   backends: 'each',
   needs: 'limits',
-  would: 'free the slots of a limit',
-  summary: 'free the slots of a limit, end its hold and wake the jobs that wait for it',
   about:
     'Jobs that have a slot go on, so that for a while more of them run than the limit says. Slots of workers that died end by themselves with their leases.',
-  args: [{ name: '<key>', text: 'key of a limit, whole, as `longshore limits` lists it', parse: words }],
-  examples: ['longshore limits reset job:shop.sync:concurrency:c-7 --yes'],
-  exits: {
-    1: 'failed, or not confirmed',
-    2: 'the command line is wrong or --yes is missing, and nothing was done',
-    3: 'nobody uses, holds or waits for it',
-  },
-  async run({ args: [key = ''], session, io }) {
+  example: 'job:shop.sync:concurrency:c-7',
+  arg: { name: '<key>', text: 'key of a limit, whole, as `longshore limits` lists it', parse: words },
+  exits: { 3: 'nobody uses, holds or waits for it' },
+  async find(session, target) {
     const { limits } = await session.operator();
-    const found = (await limits.list({ prefix: key, max: 1 })).limits.find((one) => one.key === key);
-    if (!found || (found.used === 0 && found.heldUntil === null && found.waiting === 0))
-      throw notFound(`Nobody uses, holds or waits for a limit "${key}". See \`longshore limits\`.`);
-    return {
-      many: 1,
-      question: `${stateText(found, io.clock.now())} Free it?`,
-      async act() {
-        await limits.reset(key);
-        return { data: { key, reset: true }, text: `${plain(key)} is free.` };
-      },
-    };
+    const found = (await limits.list({ prefix: target, max: 1 })).limits.find(({ key }) => key === target);
+    if (found && (found.used > 0 || found.heldUntil !== null || found.waiting > 0)) return { target, found };
+    throw notFound(`Nobody uses, holds or waits for a limit "${target}". See \`longshore limits\`.`);
   },
+  question: (found) => ({ many: 1, text: `${stateText(found)} Free it?` }),
+  data: (key) => ({ key, reset: true }),
 });
 
-function stateText({ key, used, heldUntil, waiting }: LimitView, now: number): string {
-  const held =
-    heldUntil === null
-      ? []
-      : [heldUntil === 'reset' ? 'held' : `held until ${when(Math.max(now, heldUntil))}`];
+function stateText({ key, used, heldUntil, waiting }: LimitView): string {
+  const held = heldUntil === null ? [] : [heldUntil === 'reset' ? 'held' : `held until ${when(heldUntil)}`];
   const parts = [`${count(used, 'slot')} in use`, ...held, `${count(waiting, 'job')} waiting`];
   return `${plain(key)}: ${parts.join(', ')}.`;
 }

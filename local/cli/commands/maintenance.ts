@@ -39,10 +39,6 @@ const purge = defineCommand({
     'longshore purge --older-than 7d --dry-run',
     'longshore purge --older-than 7d --dead-older-than 30d --yes',
   ],
-  exits: {
-    1: 'failed, or not confirmed',
-    2: 'the command line is wrong or --yes is missing, and nothing was done',
-  },
   async run(input) {
     const { flags, session, io } = input;
     const { olderThan, deadOlderThan } = flags;

@@ -2,44 +2,34 @@ import { name } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
+import type { Session } from '../session.ts';
+import { change } from './change.ts';
 
-const queue = { name: '<queue>', text: 'name of a queue', parse: name };
-const exits = { 3: 'there is no such queue' };
+/** @param what for which an administration is needed */
+const queueIn = (what: string) => async (session: Session, given: string) => {
+  await session.admin(what);
+  const [target = ''] = await session.queues([given]);
+  return { target, found: null };
+};
 
-const pause = defineCommand({
+const pause = change('queues.pause', {
   path: 'pause',
   backends: 'queues',
-  summary: 'stop giving out jobs of a queue',
   about:
     'Running jobs end normally, and jobs can still be enqueued. It stays paused until `longshore resume`.',
-  args: [queue],
-  examples: ['longshore pause mail'],
-  exits,
-  async run({ args, session }) {
-    await session.admin('pause a queue');
-    const [one = ''] = await session.queues(args);
-    await (await session.operator()).queues.pause(one);
-    return {
-      data: { queue: one, paused: true },
-      text: `${one} is paused. Go on with: longshore resume ${one}`,
-    };
-  },
+  example: 'mail',
+  find: queueIn('pause a queue'),
+  data: (queue) => ({ queue, paused: true }),
+  next: (queue) => `Go on with: longshore resume ${queue}`,
 });
 
-const resume = defineCommand({
+const resume = change('queues.resume', {
   path: 'resume',
   backends: 'queues',
-  summary: 'give out jobs of a paused queue again',
   about: 'Does nothing to a queue that is not paused.',
-  args: [queue],
-  examples: ['longshore resume mail'],
-  exits,
-  async run({ args, session }) {
-    await session.admin('resume a queue');
-    const [one = ''] = await session.queues(args);
-    await (await session.operator()).queues.resume(one);
-    return { data: { queue: one, paused: false }, text: `${one} gives out jobs.` };
-  },
+  example: 'mail',
+  find: queueIn('resume a queue'),
+  data: (queue) => ({ queue, paused: false }),
 });
 
 const clear = defineCommand({
@@ -51,8 +41,6 @@ const clear = defineCommand({
   args: [{ name: '<queue...>', text: 'names of queues', parse: name }],
   examples: ['longshore clear mail --yes'],
   exits: {
-    1: 'failed, or not confirmed',
-    2: 'the command line is wrong or --yes is missing, and nothing was done',
     3: 'there is no such queue',
   },
   async run(input) {

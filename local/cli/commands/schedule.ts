@@ -6,6 +6,8 @@ import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { flag } from '../config/flags.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
+import type { Session } from '../session.ts';
+import { change } from './change.ts';
 import { type Entry, nameArgs, noSchedule, showSchedule, tookText } from './show-schedule.ts';
 import { jobOfSchedule, someStored, storedScheduleCommands, storedText } from './stored-schedules.ts';
 
@@ -86,57 +88,40 @@ const list = defineCommand({
 const hintText =
   '\n\nWhether one is paused: longshore schedule list --last\nThose made at run time: longshore schedule stored';
 
-const runNow = defineCommand({
+const inBoth = {
+  example: 'nightly-report',
+  arg: nameArgs[0],
+  exits: noSchedule,
+  find: async (session: Session, target: string) => ({ target, found: await jobOfSchedule(session, target) }),
+};
+
+const runNow = change('schedules.run', {
+  ...inBoth,
   path: 'schedule run',
-  summary: 'enqueue the job of a schedule now',
   about:
     'Its planned times stay as they are. Takes one in code or one made at run time, as pause and resume do.',
-  args: nameArgs,
-  examples: ['longshore schedule run nightly-report'],
-  exits: noSchedule,
-  async run({ args, session }) {
-    const [wanted = ''] = args;
-    const { app } = await session.config();
-    const job = app.jobs.get(await jobOfSchedule(session, wanted));
-    const id = await (await session.operator()).schedules.run(wanted);
-    const { name, queue } = job ?? { name: null, queue: null };
-    return {
-      data: { schedule: wanted, id, job: name, queue },
-      text: `${id}  ${name} in queue ${queue}`,
-    };
+  async find(session, target) {
+    const wanted = await jobOfSchedule(session, target);
+    const { name, queue } = (await session.config()).app.jobs.get(wanted) ?? { name: null, queue: null };
+    return { target, found: { job: name, queue } };
   },
+  data: (schedule, id, job) => ({ schedule, id, ...job }),
 });
 
-const pause = defineCommand({
+const pause = change('schedules.pause', {
+  ...inBoth,
   path: 'schedule pause',
-  summary: 'stop a schedule on all hosts',
   about:
     'Its job is not enqueued until `longshore schedule resume`. What falls due meanwhile is left out for good, whatever its missed says; jobs that are enqueued already run.',
-  args: nameArgs,
-  examples: ['longshore schedule pause nightly-report'],
-  exits: noSchedule,
-  async run({ args: [wanted = ''], session }) {
-    await jobOfSchedule(session, wanted);
-    await (await session.operator()).schedules.pause(wanted);
-    return {
-      data: { schedule: wanted, paused: true },
-      text: `${wanted} is paused. Go on with: longshore schedule resume ${wanted}`,
-    };
-  },
+  data: (schedule) => ({ schedule, paused: true }),
+  next: (schedule) => `Go on with: longshore schedule resume ${schedule}`,
 });
 
-const resume = defineCommand({
+const resume = change('schedules.resume', {
+  ...inBoth,
   path: 'schedule resume',
-  summary: 'let a paused schedule go on',
   about: 'Its next planned time is the first after now. Does nothing to a schedule that is not paused.',
-  args: nameArgs,
-  examples: ['longshore schedule resume nightly-report'],
-  exits: noSchedule,
-  async run({ args: [wanted = ''], session }) {
-    await jobOfSchedule(session, wanted);
-    await (await session.operator()).schedules.resume(wanted);
-    return { data: { schedule: wanted, paused: false }, text: `${wanted} goes on.` };
-  },
+  data: (schedule) => ({ schedule, paused: false }),
 });
 
 const tick = defineCommand({

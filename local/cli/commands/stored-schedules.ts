@@ -12,6 +12,7 @@ import { type Command, defineCommand } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { type Column, span, type Ui, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
+import { change } from './change.ts';
 import { payloadFlag, payloadOf } from './payload-argument.ts';
 import { nameArgs, scheduleIn } from './show-schedule.ts';
 
@@ -126,19 +127,18 @@ const upsert = defineCommand({
   },
 });
 
-const remove = defineCommand({
+const remove = change('schedules.remove', {
   path: 'schedule remove',
-  summary: 'remove a schedule that was made at run time',
   about: 'Jobs that it has enqueued stay.',
-  args: nameArgs,
-  examples: ['longshore schedule remove remind-7'],
+  example: 'remind-7',
+  arg: nameArgs[0],
   exits: { 3: 'no schedule of this name was made at run time' },
-  async run({ args: [wanted = ''], session }) {
-    const isGone = await (await session.operator()).schedules.remove(wanted);
-    if (!isGone)
-      throw notFound(`No schedule "${wanted}" was made at run time. longshore schedule stored lists them.`);
-    return { data: { schedule: wanted, removed: true }, text: `${wanted} is removed.` };
+  async find(session, target) {
+    const client = await session.client();
+    if (keepsSchedules(client) && (await client.schedules.get(target))) return { target, found: null };
+    throw notFound(`No schedule "${target}" was made at run time. longshore schedule stored lists them.`);
   },
+  data: (schedule) => ({ schedule, removed: true }),
 });
 
 export const storedScheduleCommands: readonly Command[] = [stored, upsert, remove];

@@ -7,6 +7,7 @@ import { type Command, defineCommand } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { type Column, count, megabytes, number, type Style, span } from '../output/ui.ts';
 import type { Session } from '../session.ts';
+import { change } from './change.ts';
 import { listedTable, nameOf, runningAt } from './running-jobs.ts';
 
 const states: Readonly<Record<WorkerHealth, Style>> = { healthy: 'green', unhealthy: 'yellow', gone: 'red' };
@@ -119,31 +120,27 @@ function totalText({
   return `${states.join(', ')}. ${number(running)} of ${number(concurrency)} slots busy, ${number(done)} done, ${number(failed)} failed, ${megabytes(memoryBytes)}.`;
 }
 
-const drain = defineCommand({
+const drain = change('workers.drain', {
   path: 'workers drain',
   backends: 'each',
-  summary: 'ask a worker to take no more jobs and to stop',
   about:
     'It hears of it with its next heartbeat, within 5 seconds, lets its jobs end and stops as after a signal. Whatever supervises its process may start another one.',
-  args: [
-    {
-      name: '<worker>',
-      text: 'as `longshore workers` shows it, or its id, or how that begins',
-      parse: words,
-    },
-  ],
-  examples: ['longshore workers drain app-1:4711'],
-  exits: { 3: 'there is no such worker' },
-  async run({ args: [wanted = ''], session, io }) {
-    const { id, name } = await workerOf(session, wanted, io.clock.now());
-    await (await session.operator()).workers.drain(id);
-    return { data: { worker: id, draining: true }, text: `${name} takes no more jobs, and stops.` };
+  example: 'app-1:4711',
+  arg: { text: 'as `longshore workers` shows it, or its id, or how that begins', parse: words },
+  async find(session, given) {
+    const { id, name } = await workerOf(session, given);
+    return { target: id, found: null, shown: name };
   },
+  data: (worker) => ({ worker, draining: true }),
 });
 
-async function workerOf(session: Session, wanted: string, now: number) {
-  const { workers } = (await session.client()).stores;
-  const all = (await workers.list(now - forgetWorkerMs)).map((beat) => ({ id: beat.id, name: nameOf(beat) }));
+async function workerOf(session: Session, wanted: string) {
+  const { app, stores } = await session.client();
+  const now = app.clock.now();
+  const all = (await stores.workers.list(now - forgetWorkerMs)).map((beat) => ({
+    id: beat.id,
+    name: nameOf(beat),
+  }));
   const exact = all.filter(({ id, name }) => id === wanted || name === wanted);
   const found = exact.length > 0 ? exact : all.filter(({ id }) => id.startsWith(wanted));
   if (found.length > 1)

@@ -93,7 +93,7 @@ describe('batches', () => {
       stderr: /^CONFIRM: .*Add --yes/,
     });
     const done = await cli(cwd, ['batches', 'retry', 'orders', '--yes']);
-    expect(done).toMatchObject({ code: 0, stdout: '3 of them run again.\n' });
+    expect(done).toMatchObject({ code: 0, stdout: 'orders  3 children run again.\n' });
     await work();
     const { data } = await json(cwd, ['batches', 'show', 'orders']);
     expect(data).toMatchObject({ succeeded: 1_200, failed: 0, perSecond: null });
@@ -104,13 +104,19 @@ describe('batches', () => {
   it('are cancelled', async () => {
     const { cwd } = await shop();
     const done = await cli(cwd, ['batches', 'cancel', 'orders', '--yes']);
-    expect(done).toMatchObject({ code: 0, stdout: 'Batch orders is cancelled.\n' });
+    expect(done).toMatchObject({
+      code: 0,
+      stdout: 'orders  Cancelled: children that wait never run, and those that run are told to abort.\n',
+    });
     expect((await json(cwd, ['batches', 'show', 'orders'])).data).toMatchObject({
       state: 'cancelled',
       failed: 1_200,
     });
     const again = await cli(cwd, ['batches', 'cancel', 'orders', '--yes']);
-    expect(again).toMatchObject({ code: 0, stdout: 'All children of batch orders have ended.\n' });
+    expect(again).toMatchObject({
+      code: 0,
+      stdout: 'orders  All of its children have ended: there is nothing to cancel any more.\n',
+    });
     expect(await cli(cwd, ['batches', 'cancel', 'none', '--yes'])).toMatchObject({ code: 3 });
   });
 });

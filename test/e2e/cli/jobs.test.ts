@@ -38,7 +38,8 @@ describe('jobs pause', () => {
     const cwd = project();
     expect(await cli(cwd, ['jobs', 'pause', 'greet'])).toMatchObject({
       code: 0,
-      stdout: 'greet is paused. Go on with: longshore jobs resume greet\n',
+      stdout:
+        'greet is paused: running jobs end, and within 5 s no other begins. Go on with: longshore jobs resume greet\n',
     });
     await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
     await cli(cwd, ['enqueue', 'mail.send', '{"to":"Ada"}']);
@@ -54,7 +55,9 @@ describe('jobs pause', () => {
     expect(await json(cwd, ['status'])).toMatchObject({
       data: { stopped: [{ job: 'greet', state: 'paused', until: null, failures: 0, waiting: 1 }] },
     });
-    expect((await cli(cwd, ['jobs', 'resume', 'greet'])).stdout).toBe('greet runs.\n');
+    expect((await cli(cwd, ['jobs', 'resume', 'greet'])).stdout).toBe(
+      'greet goes on: its jobs that wait come now.\n',
+    );
     await cli(cwd, ['work', '--drain', '--no-schedules']);
     expect(await statuses()).toEqual({ greet: 'completed', 'mail.send': 'completed' });
     expect((await cli(cwd, ['status'])).stdout).not.toContain('paused');

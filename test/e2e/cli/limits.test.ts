@@ -94,7 +94,10 @@ describe('limits reset', () => {
     terminal.write('y\n');
     const done = await cli(cwd, ['limits', 'reset', key], { isTTY: true, terminal });
     expect(done.stderr).toContain(`${key}: 1 slot in use, 1 job waiting. Free it? [y/N]`);
-    expect(done).toMatchObject({ code: 0, stdout: `${key} is free.\n` });
+    expect(done).toMatchObject({
+      code: 0,
+      stdout: `${key}  Free again: the jobs that wait for it come now.\n`,
+    });
     const { data } = await json(cwd, ['jobs', 'show', waiter]);
     expect(data!.waits).toEqual([
       'no worker is seen that takes jobs of queue default: only functions may do so unseen',

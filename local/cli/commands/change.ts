@@ -1,0 +1,110 @@
+/** Commands that are made from the records of operations: summary, argument, confirmation, texts, refusals and the audit entry are theirs. */
+
+import type { Stores } from '../../../core/contract/store.ts';
+import { outcomeOf, textOf } from '../../../core/operations/operation.ts';
+import { type ChangeName, changeNamed, perform } from '../../../core/operations/operator.ts';
+import type { Operator } from '../../../core/operations/types.ts';
+import { id, name } from '../config/values.ts';
+import { type Argument, type Command, type Definition, defineCommand, type Result } from '../definition.ts';
+import type { ExitCode } from '../errors.ts';
+import { count, plain } from '../output/ui.ts';
+import type { Session } from '../session.ts';
+import { wholeIds } from './job-ids.ts';
+
+interface Target<Found> {
+  readonly target: string;
+  readonly found: Found;
+  /** As people know it. @default target */
+  readonly shown?: string;
+}
+
+interface Change<Found> extends Pick<Definition<never>, 'path' | 'about' | 'backends' | 'exits'> {
+  readonly needs?: keyof Stores;
+  /** Of the argument, for the example. */
+  readonly example: string;
+  /** @default as the record describes it, for a name */
+  readonly arg?: Partial<Argument>;
+  /** What is meant. Throws `NOT_FOUND`. */
+  find(session: Session, given: string): Promise<Target<Found>>;
+  /** Without it nobody is asked. */
+  question?(found: Found, target: string): { readonly many: number; readonly text: string };
+  /** For `--json`. */
+  data(target: string, result: unknown, found: Found): Readonly<Record<string, unknown>>;
+  /** What to do next. */
+  next?(target: string): string;
+}
+
+export const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+/** Their result is the id of the new job. */
+const enqueues: readonly ChangeName[] = ['jobs.runAgain', 'schedules.run'];
+
+export function change<Found>(
+  record: ChangeName,
+  { example, arg, find, question, data, next, exits, needs, ...more }: Change<Found>,
+): Command {
+  const { summary, subject, action } = changeNamed(record);
+  const verb = action.split('.')[1]!;
+  return defineCommand({
+    ...more,
+    ...(needs && { needs }),
+    ...(question && { would: `${verb} a ${subject!.noun}` }),
+    summary: lower(summary),
+    args: [{ name: `<${subject!.noun}>`, text: subject!.text, parse: name, ...arg }],
+    examples: [`longshore ${more.path} ${example}${question ? ' --yes' : ''}`],
+    exits: { 3: `there is no such ${subject!.noun}`, ...exits },
+    async run({ args: [given = ''], session }) {
+      const { target, found, shown = target } = await find(session, given);
+      const act = async (): Promise<Result> => {
+        const { result, text } = await perform(await session.operator(), record, target);
+        const made = enqueues.includes(record) ? String(result) : shown;
+        const about = text.includes(made) ? '' : `${plain(made)}  `;
+        const hint = next ? ` ${next(target)}` : '';
+        return { data: data(target, result, found), text: `${about}${plain(text)}${hint}` };
+      };
+      if (!question) return act();
+      const { many, text } = question(found, target);
+      return { many, question: text, act };
+    },
+  });
+}
+
+/** All, some or none of what was named. */
+export const exitFor = (done: number, asked: number): ExitCode => (done === asked ? 0 : done === 0 ? 3 : 1);
+
+/** A change of each of the jobs that are named by their ids. @param done what has happened to them */
+export function changeJobs(
+  method: 'cancel' | 'promote' | 'remove',
+  done: string,
+  about: string,
+  exits: Partial<Record<ExitCode, string>>,
+): Command {
+  const record = changeNamed(`jobs.${method}`);
+  return defineCommand({
+    path: `jobs ${method}`,
+    backends: 'ids',
+    summary: lower(record.summary),
+    about,
+    args: [{ name: '<id...>', text: 'ids of jobs, or how they begin', parse: id }],
+    examples: [`longshore jobs ${method} 0199a1b2-c3d4-7e5f`],
+    exits: { 3: `none of the jobs could be ${done}`, ...exits },
+    async run({ args, session }) {
+      const ids = await wholeIds(session, args);
+      const results: Awaited<ReturnType<Operator['jobs'][typeof method]>> = await (
+        await session.operator()
+      ).jobs[method](ids);
+      const entries = Object.entries(results);
+      const hits = entries.filter(([, one]) => ['done', 'later'].includes(outcomeOf(one))).length;
+      const lines = entries.map(([one, result]) =>
+        result === 'unknown'
+          ? `${one}  is not known, or no longer kept`
+          : `${one}  ${textOf(record, result, one)}`,
+      );
+      return {
+        data: { [done]: hits, results },
+        text: [...lines, `${count(hits, 'job')} ${done}.`].join('\n'),
+        exit: exitFor(hits, entries.length),
+      };
+    },
+  });
+}
