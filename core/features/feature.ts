@@ -3,8 +3,11 @@
  * kernel names none.
  */
 
+import type { Installed } from '../kernel/app/installed.ts';
 import { timely } from '../kernel/attempt/admit.ts';
-import type { Admitted, EndStep, Maybe, RunStep, Steps } from '../kernel/attempt/attempt.ts';
+import type { Admitted, EndStep, Maybe, RunInIsolate, RunStep, Steps } from '../kernel/attempt/attempt.ts';
+import type { ContextDoors } from '../kernel/attempt/context.ts';
+import type { ClientDoor, Closing } from '../kernel/enqueue/client.ts';
 import type { Chore } from '../kernel/worker/chores.ts';
 
 /**
@@ -37,14 +40,25 @@ export interface Feature {
   readonly hasBegun?: (it: Admitted) => Maybe<boolean>;
   /** What workers do for it beside jobs. */
   readonly chores?: readonly Chore[];
+  /** Members of clients. */
+  readonly client?: ClientDoor;
+  /** Members of the context of handlers. */
+  readonly context?: ContextDoors;
+  readonly isolate?: RunInIsolate;
+  readonly closing?: Closing;
 }
 
 /** Several in one place stand in the order of the table. */
-export function stepsFrom(features: readonly Feature[]): Steps {
-  return {
+export const installedFrom = (features: readonly Feature[]): Installed => ({
+  steps: {
     beforeTheCheck: [timely, ...features.flatMap(({ load }) => load ?? [])],
     aroundTheRun: runSlots.flatMap((slot) => features.flatMap(({ run }) => run?.[slot] ?? [])),
     aroundTheEnd: endSlots.flatMap((slot) => features.flatMap(({ end }) => end?.[slot] ?? [])),
     hasBegun: features.flatMap(({ hasBegun }) => hasBegun ?? []),
-  };
-}
+    isolate: features.flatMap(({ isolate }) => isolate ?? [])[0]!,
+  } satisfies Steps,
+  chores: features.flatMap(({ chores }) => chores ?? []),
+  client: features.flatMap(({ client }) => client ?? []),
+  context: Object.assign({}, ...features.map(({ context }) => context)),
+  closing: features.flatMap(({ closing }) => closing ?? []),
+});

@@ -1,11 +1,10 @@
 /** All features, in one list: this file names them, and the kernel names none. */
 
 import { type App, type AppOptions, appOf } from '../kernel/app/app.ts';
-import type { Installed } from '../kernel/app/installed.ts';
 import { alerts } from './alerts/feature.ts';
 import { batches } from './batches/feature.ts';
 import { chains } from './chains/feature.ts';
-import { type Feature, stepsFrom } from './feature.ts';
+import { type Feature, installedFrom } from './feature.ts';
 import { idempotency } from './idempotency/feature.ts';
 import { limits } from './limits/feature.ts';
 import { logs } from './logs/feature.ts';
@@ -13,17 +12,16 @@ import { metrics } from './metrics/feature.ts';
 import { payloads } from './payloads/feature.ts';
 import { pings } from './pings/feature.ts';
 import { records } from './records/feature.ts';
+import { sandbox } from './sandbox/feature.ts';
+import { schedules } from './schedules/feature.ts';
 import { steps } from './steps/feature.ts';
 import { transactions } from './transactions/feature.ts';
 
-export const features: readonly Feature[] = [
+export const features = [
   ...[payloads, limits, chains, idempotency, records],
-  ...[transactions, pings, steps, batches, logs, metrics, alerts],
-];
+  ...[transactions, pings, steps, batches, logs, schedules, metrics, sandbox, alerts],
+] satisfies readonly Feature[];
 
-const installed: Installed = {
-  steps: stepsFrom(features),
-  chores: features.flatMap(({ chores }) => chores ?? []),
-};
+const installed = installedFrom(features);
 
 export const createApp = (options: AppOptions): App => appOf(options, installed);

@@ -2,11 +2,13 @@
 
 import { checkOptions } from '../base/checks.ts';
 import { verbsOf } from '../base/lazy.ts';
+import { batchVerbs } from '../features/batches/feature.ts';
+import { chainVerbs } from '../features/chains/feature.ts';
+import { schedulesOf } from '../features/schedules/feature.ts';
 import type { App } from '../kernel/app/app.ts';
 import { type Backends, checkGiven, checkNamed } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import { batchVerbs, chainVerbs, clientOf } from '../kernel/enqueue/connect.ts';
-import { schedulesOf } from '../kernel/enqueue/schedules.ts';
+import { clientOf } from '../kernel/enqueue/connect.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 
 const verbs = [

@@ -3,7 +3,7 @@
 import { scoped } from '../../kernel/enqueue/backends.ts';
 import type { Feature } from '../feature.ts';
 
-export const alerts: Feature = {
+export const alerts = {
   name: 'alerts',
   chores: [
     {
@@ -20,4 +20,4 @@ export const alerts: Feature = {
       },
     },
   ],
-};
+} satisfies Feature;

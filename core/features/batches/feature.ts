@@ -1,16 +1,19 @@
 /** Jobs that belong together, and the jobs that are called when they have ended. */
 
-import { door } from '../../base/lazy.ts';
+import { door, verbsOf } from '../../base/lazy.ts';
+import type { Batches } from '../../kernel/app/batch.ts';
 import type { EndStep } from '../../kernel/attempt/attempt.ts';
 import type { Feature } from '../feature.ts';
 
-const counting = door(() => import('./attempt.ts'));
+const code = door(() => import('./door.ts'));
 const look = door(() => import('./look.ts'));
+
+export const batchVerbs = ['get', 'list', 'cancel', 'retryFailed'] as const;
 
 const counted: EndStep = {
   for: ({ envelope, ports }) =>
     envelope?.identifier.startsWith('batch.') === true && ports.client.stores.batches !== undefined,
-  settle: (it, end, next) => counting(({ markEnd }) => markEnd(it, end, next)),
+  settle: (it, end, next) => code(({ markEnd }) => markEnd(it, end, next)),
 };
 
 export const batches = {
@@ -30,4 +33,18 @@ export const batches = {
         ),
     },
   ],
+  client: (client) => ({
+    batch: (...batch) => code(({ sendBatch }) => sendBatch(client, ...batch)),
+    batches: verbsOf<Batches>(batchVerbs, async () => code(({ batchesOf }) => batchesOf(client))),
+  }),
+  context: {
+    batch:
+      (it, ctx) =>
+      (...batch) =>
+        code(({ batchInJob }) => batchInJob(it, ctx.context, ...batch)),
+    waitForBatch:
+      (it) =>
+      (...wait) =>
+        code(({ waitForBatch }) => waitForBatch(it, ...wait) as never),
+  },
 } satisfies Feature;

@@ -1,14 +1,31 @@
-/** Hands on what a job has returned: to the next link of its chain, or to the batch that it is a child of. */
+/** Jobs one after another, each with what the one before has returned. */
 
-import { door } from '../../base/lazy.ts';
+import { door, verbsOf } from '../../base/lazy.ts';
+import type { Chains } from '../../kernel/app/chain.ts';
 import type { RunStep } from '../../kernel/attempt/attempt.ts';
 import type { Feature } from '../feature.ts';
 
-const handing = door(() => import('./hand-on.ts'));
+const code = door(() => import('./door.ts'));
 
+export const chainVerbs = ['get', 'cancel'] as const;
+
+/** Hands on what a job has returned: to the next link of its chain, or to the batch that it is a child of. */
 const chained: RunStep = {
   for: ({ envelope }) => !!(envelope?.chain ?? envelope?.results),
-  run: (it, next) => handing(({ handOn }) => handOn(it, next)),
+  run: (it, next) => code(({ handOn }) => handOn(it, next)),
 };
 
-export const chains = { name: 'chains', run: { 'hand on': chained } } satisfies Feature;
+export const chains = {
+  name: 'chains',
+  run: { 'hand on': chained },
+  client: (client) => ({
+    chain: (...chain) => code(({ sendChain }) => sendChain(client, ...chain) as never),
+    chains: verbsOf<Chains>(chainVerbs, async () => code(({ chainsOf }) => chainsOf(client))),
+  }),
+  context: {
+    chain:
+      ({ ports }, ctx) =>
+      (links, payload, options) =>
+        ports.client.chain(links, payload, { context: ctx.context, ...options }),
+  },
+} satisfies Feature;

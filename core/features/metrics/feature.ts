@@ -1,11 +1,12 @@
-/** Numbers of attempts by minute, hour and day. */
+/** Numbers of attempts: how many, how they ended, how long they took. */
 
 import { door } from '../../base/lazy.ts';
 import type { Feature } from '../feature.ts';
 
+const reading = door(() => import('./read.ts'));
 const rollingUp = door(() => import('./roll-up.ts'));
 
-export const metrics: Feature = {
+export const metrics = {
   name: 'metrics',
   chores: [
     {
@@ -21,4 +22,7 @@ export const metrics: Feature = {
         ),
     },
   ],
-};
+  client: (client) => ({
+    metrics: async (request) => reading(({ metricsOf }) => metricsOf(client, request)),
+  }),
+} satisfies Feature;

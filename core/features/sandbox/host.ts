@@ -4,6 +4,7 @@ import { config, shown } from '../../base/errors.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { Isolation } from '../../kernel/app/isolation.ts';
 import type { HandlerContext, Job } from '../../kernel/app/job.ts';
+import type { AttemptSide } from '../../kernel/attempt/attempt.ts';
 import type { Output } from '../../kernel/attempt/output.ts';
 import { abortReason } from '../../kernel/attempt/run.ts';
 import { createFlowsOutside, jobNamed } from './flows-outside.ts';
@@ -33,14 +34,6 @@ export function poolOf(app: App): Pool {
 
 export async function endIsolates(app: App): Promise<void> {
   await pools.get(app)?.end();
-}
-
-/** The attempt, as far as its isolate needs it. */
-export interface AttemptSide {
-  /** Throws when the handler must not begin any more. */
-  begin(): void;
-  /** Told how much memory the isolate took. */
-  used(bytes: number): void;
 }
 
 export function runIn(

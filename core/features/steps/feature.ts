@@ -1,18 +1,31 @@
-/** Steps, sleeps and waits of a job, which its next attempt remembers. */
+/** Steps, sleeps and waits of a job, which its next attempt remembers, and the events that it waits for. */
 
 import { door } from '../../base/lazy.ts';
 import type { EndStep } from '../../kernel/attempt/attempt.ts';
 import type { Feature } from '../feature.ts';
 
-const settling = door(() => import('./settle.ts'));
+const code = door(() => import('./door.ts'));
 
 const remembered: EndStep = {
   for: ({ run }) => run.steps !== null,
-  settle: (it, end, next) => settling(({ leave }) => leave(it, end, next)),
+  settle: (it, end, next) => code(({ leaveSteps }) => leaveSteps(it, end, next)),
 };
 
 export const steps = {
   name: 'steps',
   end: { remember: remembered },
-  hasBegun: (it) => (it.ports.client.stores.steps ? settling(({ hasSteps }) => hasSteps(it)) : false),
+  hasBegun: (it) => (it.ports.client.stores.steps ? code(({ hasSteps }) => hasSteps(it)) : false),
+  client: (client) => ({ emit: async (...asked) => code(({ emit }) => emit([client], ...asked)) }),
+  context: {
+    step:
+      (it) =>
+      async (...asked: unknown[]) =>
+        code(({ step }) => step(it, ...(asked as [name: string, work: unknown]))) as never,
+    sleep: (it) => async (time) => code(({ sleep }) => sleep(it, time)),
+    waitFor: (it) => async (event, options) => code(({ waitFor }) => waitFor(it, event, options) as never),
+    emit:
+      ({ ports }) =>
+      (...asked) =>
+        ports.client.emit(...asked),
+  },
 } satisfies Feature;

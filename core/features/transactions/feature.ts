@@ -1,5 +1,6 @@
 /** A handler with a transaction of its own: it begins before the run, and the ack commits it. */
 
+import { config } from '../../base/errors.ts';
 import { noTransaction } from '../../kernel/app/job.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Step } from '../../kernel/attempt/attempt.ts';
@@ -36,4 +37,10 @@ export const transactions = {
   name: 'transactions',
   run: { transaction: transactional },
   end: { transaction: transactional },
+  context: {
+    tx({ run, job }) {
+      if (run.tx) return run.tx.sql;
+      throw config(`Job "${job.name}" has no transaction. Define it with transaction: true.`);
+    },
+  },
 } satisfies Feature;

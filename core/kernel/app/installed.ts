@@ -7,4 +7,10 @@ export interface Installed {
   readonly steps: unknown;
   /** What workers do beside jobs: `choresOf` in kernel/worker/chores.ts. */
   readonly chores: unknown;
+  /** Members of clients: `ClientDoor` in kernel/enqueue/client.ts. */
+  readonly client: unknown;
+  /** Members of the context of handlers: `ContextDoors` in kernel/attempt/context.ts. */
+  readonly context: unknown;
+  /** What ends with a worker: `Closing` in kernel/enqueue/client.ts. */
+  readonly closing: unknown;
 }

@@ -6,8 +6,10 @@ import type { AbandonReason, AttemptReport } from '../../contract/outcome.ts';
 import type { Ack, JobSettler, KeyCompletion } from '../../contract/queue.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
 import type { App } from '../app/app.ts';
-import type { Job } from '../app/job.ts';
+import type { Isolation } from '../app/isolation.ts';
+import type { HandlerContext, Job } from '../app/job.ts';
 import type { Client } from '../enqueue/client.ts';
+import type { Output } from './output.ts';
 import type { Run } from './run.ts';
 
 export interface AttemptPorts {
@@ -117,6 +119,26 @@ export interface Steps {
   readonly aroundTheEnd: readonly EndStep[];
   /** Whether an attempt of a job that comes too late has begun its work. */
   readonly hasBegun: readonly ((it: Admitted) => Maybe<boolean>)[];
+  /** Runs a handler in a thread or process of its own. */
+  readonly isolate: RunInIsolate;
+}
+
+/** Rejects with what the handler threw, or with why its isolate ended. @param input the payload as it travelled */
+export type RunInIsolate = (
+  app: App,
+  job: Job,
+  isolation: Isolation,
+  input: unknown,
+  ctx: HandlerContext,
+  attempt: AttemptSide,
+) => Promise<Output>;
+
+/** The attempt, as far as its isolate needs it. */
+export interface AttemptSide {
+  /** Throws when the handler must not begin any more. */
+  begin(): void;
+  /** Called with how much memory the isolate took. */
+  used(bytes: number): void;
 }
 
 export const stepsOf = ({ installed }: App): Steps => installed.steps as Steps;

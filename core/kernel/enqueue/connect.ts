@@ -3,19 +3,25 @@
 import { checkOptions } from '../../base/checks.ts';
 import { config } from '../../base/errors.ts';
 import { tellWarning } from '../../base/events.ts';
-import { verbsOf } from '../../base/lazy.ts';
+import { door } from '../../base/lazy.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { Stores } from '../../contract/store.ts';
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
 import { abilitiesOf, checkAbilities } from './abilities.ts';
 import { checkNamed } from './backends.ts';
-import type { Client, ConnectOptions } from './client.ts';
+import type { Client, ClientDoor, ConnectOptions } from './client.ts';
 import type { ManyCall } from './enqueue.ts';
-import { schedulesOf } from './schedules.ts';
 
-export const batchVerbs = ['get', 'list', 'cancel', 'retryFailed'] as const;
-export const chainVerbs = ['get', 'cancel'] as const;
+type OwnClient = Pick<
+  Client,
+  | ('app' | 'backend' | 'stores' | 'close')
+  | ('enqueue' | 'enqueueMany' | 'status' | 'result' | 'cancel' | 'update' | 'promote' | 'remove')
+>;
+
+/** With the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
+const sending = door(() => import('./enqueue.ts'));
+const waiting = door(() => import('./waiting.ts'));
 
 /**
  * To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. Asks for no key: a build loads
@@ -34,30 +40,11 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
   const stores = storesOf(backend, options.store);
   const stopListening = backend.onWarning?.((message) => tellWarning(app.events, backend.name, message));
   const parts = { app, backend, stores };
-  /** Loaded with the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
-  let code: typeof import('./enqueue.ts') | null = null;
-  // No promise of its own around those of enqueue.ts: there are thousands of calls a second.
-  function call<Result>(verb: (it: typeof import('./enqueue.ts')) => Promise<Result>): Promise<Result> {
-    if (code) return verb(code);
-    return import('./enqueue.ts').then((it) => {
-      code = it;
-      return verb(it);
-    });
-  }
-  const client: Client = {
+  const own: OwnClient = {
     ...parts,
-    enqueue: (job, payload, options) => call((it) => it.enqueue(parts, job as Job, payload, options)),
+    enqueue: (job, payload, options) => sending((it) => it.enqueue(parts, job as Job, payload, options)),
     enqueueMany: (...many: unknown[]) =>
-      call<never>((it) => it.enqueueMany(parts, ...(many as ManyCall)) as never),
-    batch: (...batch) => import('../../features/batches/send.ts').then((it) => it.sendBatch(parts, ...batch)),
-    batches: verbsOf(batchVerbs, async () =>
-      (await import('../../features/batches/manage.ts')).batchesOf(parts),
-    ),
-    chain: (...chain) =>
-      import('../../features/chains/send.ts').then((it) => it.sendChain(parts, ...chain) as never),
-    chains: verbsOf(chainVerbs, async () =>
-      (await import('../../features/chains/manage.ts')).chainsOf(client),
-    ),
+      sending((it) => it.enqueueMany(parts, ...(many as ManyCall)) as never),
     async status(id) {
       const record = await stores.records.get(id);
       if (record?.startedAt == null) return record;
@@ -72,18 +59,17 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
       if (result === 'cancelled') await (await import('./forget.ts')).forgetJob(parts, id);
       return result;
     },
-    update: (job, ...asked) => import('./waiting.ts').then((it) => it.update(parts, job as Job, ...asked)),
-    promote: (id) => import('./waiting.ts').then((it) => it.promote(parts, id)),
-    remove: (id) => import('./waiting.ts').then((it) => it.remove(parts, id)),
-    emit: async (...asked) => (await import('../../features/steps/emit.ts')).emit([parts], ...asked),
-    schedules: schedulesOf(() => client),
-    metrics: async (request) => (await import('../../features/metrics/read.ts')).metricsOf(parts, request),
+    update: (job, ...asked) => waiting((it) => it.update(parts, job as Job, ...asked)),
+    promote: (id) => waiting((it) => it.promote(parts, id)),
+    remove: (id) => waiting((it) => it.remove(parts, id)),
     async close() {
       stopListening?.();
       await backend.close();
       await options.store?.close?.();
     },
   };
+  const client = own as Client;
+  for (const add of app.installed.client as readonly ClientDoor[]) Object.assign(client, add(client));
   return client;
 }
 

@@ -10,7 +10,6 @@ import type { StopReason } from '../../base/events.ts';
 import { backendError } from '../../base/failure.ts';
 import type { Ack, JobLease } from '../../contract/queue.ts';
 import { collectorOf } from '../../features/metrics/collector.ts';
-import { endIsolates } from '../../features/sandbox/run-isolated.ts';
 import { forEach } from '../../kit/parallel.ts';
 import type { App } from '../app/app.ts';
 import { refuseInsideIsolate } from '../app/isolation.ts';
@@ -19,7 +18,7 @@ import { hooksEnded } from '../attempt/failure-hooks.ts';
 import { lastEndsWritten } from '../attempt/late-ends.ts';
 import { createRun, type Run } from '../attempt/run.ts';
 import { isFailure } from '../attempt/verdict.ts';
-import type { Client } from '../enqueue/client.ts';
+import type { Client, Closing } from '../enqueue/client.ts';
 import { connectOne } from '../enqueue/connect.ts';
 import { attempt } from '../flow.ts';
 import { groupAcks } from './ack-groups.ts';
@@ -323,7 +322,7 @@ export function startOne(app: App, settings: WorkerSettings, client: Client): Wo
     maintenance.stop();
     const last = [
       releasing,
-      endIsolates(app),
+      ...(app.installed.closing as readonly Closing[]).map((close) => close(client)),
       client.stores.workers.remove(state.id),
       maintenance.resign(),
       numbers?.flush(),

@@ -1,0 +1,7 @@
+/** What is loaded with the first batch. */
+
+export { markEnd } from './attempt.ts';
+export { batchInJob } from './in-job.ts';
+export { batchesOf } from './manage.ts';
+export { sendBatch } from './send.ts';
+export { waitForBatch } from './wait-for-batch.ts';

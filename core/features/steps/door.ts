@@ -1,0 +1,5 @@
+/** What is loaded with the first step, sleep, wait or event. */
+
+export { emit } from './emit.ts';
+export { sleep, step, waitFor } from './handler.ts';
+export { hasSteps, leave as leaveSteps } from './settle.ts';

@@ -1,0 +1,104 @@
+/** The second argument of a handler. */
+
+import type { JobContext } from '../../envelope/envelope.ts';
+import type { Installed } from '../app/installed.ts';
+import type { HandlerContext, RunFacts } from '../app/job.ts';
+import { attemptFacts } from './announce.ts';
+import type { Admitted } from './attempt.ts';
+import { progressOf } from './progress.ts';
+import { rateLimited } from './rate-limited.ts';
+
+/** Members that features add, each made when a handler asks for it. */
+export type ContextDoors = {
+  readonly [Name in keyof HandlerContext]?: (it: Admitted, ctx: HandlerContext) => HandlerContext[Name];
+};
+
+type Own = RunFacts & Pick<HandlerContext, 'signal' | 'progress' | 'log' | 'rateLimited' | 'enqueue'>;
+
+/** One for all apps of a process, which have the same features. */
+let made: { readonly of: Installed; readonly Context: new (it: Admitted) => HandlerContext } | null = null;
+
+export function contextOf(it: Admitted): HandlerContext & { context: JobContext } {
+  const { installed } = it.app;
+  if (made?.of !== installed)
+    made = { of: installed, Context: AttemptContext.with(installed.context as ContextDoors) };
+  return new made!.Context(it);
+}
+
+const noContext: JobContext = Object.freeze({});
+
+/** A class, because most handlers use few of these: functions are made when asked for, not per job. */
+export class AttemptContext implements Own {
+  readonly id: string;
+  readonly job: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly previouslyCrashed: boolean;
+  readonly idempotencyKey: string | null;
+  context: JobContext;
+  readonly deadlineAt: number;
+  readonly #it: Admitted;
+
+  /** With what features add: getters, too. */
+  static with(doors: ContextDoors): new (it: Admitted) => HandlerContext {
+    class WholeContext extends AttemptContext {}
+    for (const [name, make] of Object.entries<(it: Admitted, ctx: HandlerContext) => unknown>(doors))
+      Object.defineProperty(WholeContext.prototype, name, {
+        get(this: AttemptContext) {
+          return make(this.#it, this as unknown as HandlerContext);
+        },
+      });
+    return WholeContext as unknown as new (
+      it: Admitted,
+    ) => HandlerContext;
+  }
+
+  constructor(it: Admitted) {
+    const { run, envelope, job, number, startedAt } = it;
+    this.#it = it;
+    this.id = envelope.identifier;
+    this.job = job.name;
+    this.queue = run.lease.queue;
+    this.attempt = number;
+    this.maxAttempts = envelope.maxRetries + 1;
+    // Some queues do not know; then the record of the attempt before may.
+    this.previouslyCrashed = run.lease.interrupted || run.recording?.interrupted === true;
+    this.idempotencyKey = envelope.idempotencyKey ?? null;
+    this.context = envelope.context ?? noContext;
+    this.deadlineAt = startedAt + job.timeoutMs;
+  }
+
+  get signal(): AbortSignal {
+    return this.#it.run.signal;
+  }
+
+  // Getters that return a function survive destructuring: `handle(payload, { log, enqueue })`.
+  get progress(): HandlerContext['progress'] {
+    const { app, ports, run } = this.#it;
+    return (done, total, message) => {
+      const progress = progressOf(done, total, message, app.clock.now());
+      return ports.client.stores.records.progress(this.id, run.lease.token, progress);
+    };
+  }
+
+  get log(): HandlerContext['log'] {
+    const { app, run } = this.#it;
+    const { events, clock } = app;
+    return (message, fields) => {
+      run.log({ at: clock.now(), message, fields });
+      if (events.active)
+        events.emit({ type: 'job.log', ...attemptFacts(this.#it), message, fields: fields ?? {} });
+    };
+  }
+
+  get rateLimited(): HandlerContext['rateLimited'] {
+    return rateLimited;
+  }
+
+  get enqueue(): HandlerContext['enqueue'] {
+    const { ports } = this.#it;
+    return (job, payload, options) =>
+      ports.client.enqueue(job, payload, { context: this.context, ...options });
+  }
+}
