@@ -9,13 +9,14 @@ import type { ReceivedEvent, StepOptions, WaitOptions } from '../../kernel/app/d
 import { longestDelayMs } from '../../kernel/app/retry.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
+import type { HandlerSteps } from '../../kernel/attempt/run.ts';
 import { abortReason } from '../../kernel/attempt/run.ts';
 import { mayBegin } from '../../kernel/attempt/verdict.ts';
 import { checkStep, resultText } from './check.ts';
 import { checkEvent } from './emit.ts';
 import { isSleep, isWait, type RememberedStep, StepLog, type WaitStep } from './log.ts';
 import { ownSteps } from './own-steps.ts';
-import type { Parked, RunSteps } from './run-steps.ts';
+import { type Parked, type RunSteps, runSteps } from './run-steps.ts';
 import { register } from './waiters.ts';
 
 /** One that nobody wakes asks again after as long as it has waited. */
@@ -48,7 +49,7 @@ export async function step(
     const step = done(await tried(it, name, async () => work(given)));
     remembered = await remember(it, log, name, () => step);
   }
-  run.steps!.done++;
+  runSteps(run).done++;
   return resultOf(remembered);
 }
 
@@ -57,7 +58,7 @@ async function tried<T>(it: Admitted, name: string, work: () => Promise<T>): Pro
   try {
     return await work();
   } catch (error) {
-    it.run.steps!.names.delete(name);
+    runSteps(it.run).names.delete(name);
     throw error;
   }
 }
@@ -147,7 +148,7 @@ async function enter(it: Admitted, name: string): Promise<StepLog> {
   return log;
 }
 
-function mayGoOn(it: Admitted, steps: RunSteps): void {
+function mayGoOn(it: Admitted, steps: HandlerSteps): void {
   if (steps.parked) throw steps.parked.error;
   mayBegin(it);
 }
@@ -156,7 +157,7 @@ function stepsOf(it: Admitted): RunSteps {
   const { run, job, ports, app, envelope, number } = it;
   if (run.steps) {
     mayGoOn(it, run.steps);
-    return run.steps;
+    return runSteps(run);
   }
   if (!ports.client.stores.steps)
     throw config(
@@ -170,7 +171,7 @@ function stepsOf(it: Admitted): RunSteps {
   const { token, expiresAt } = run.lease;
   const who = { id: envelope.identifier, owner: digestOf(token), attempt: number, leaseUntil: expiresAt };
   const open: RunSteps['open'] = new Set();
-  run.steps = {
+  const steps: RunSteps = {
     log: StepLog.open(ownSteps(it), app.clock, who),
     names: new Set(),
     sleeps: 0,
@@ -182,8 +183,9 @@ function stepsOf(it: Admitted): RunSteps {
       for (const tx of open) void tx.rollback();
     },
   };
-  run.steps.log.catch(() => {}); // whoever asks for a step hears of it
-  return run.steps;
+  steps.log.catch(() => {}); // whoever asks for a step hears of it
+  run.steps = steps;
+  return steps;
 }
 
 /** A token or a key may be as long as a text of its own. */
@@ -221,7 +223,7 @@ function lost({ run }: Admitted): LongshoreError {
 }
 
 function park(it: Admitted, how: Pick<Parked, 'until' | 'forEvent'>, what: string): never {
-  const steps = it.run.steps!;
+  const steps = runSteps(it.run);
   const error = new SnoozeError(Math.max(0, how.until - it.app.clock.now()), `The job ${what}.`);
   // Of several at once the first to end wakes the job.
   if (steps.parked === null || how.until < steps.parked.until)

@@ -9,6 +9,7 @@ import type { Admitted } from '../../kernel/attempt/attempt.ts';
 import { mayBegin } from '../../kernel/attempt/verdict.ts';
 import type { RememberedStep, StepLog } from './log.ts';
 import { ownSteps } from './own-steps.ts';
+import { runSteps } from './run-steps.ts';
 
 type Texts = (tx: JobTransaction['sql']) => StepStore;
 
@@ -24,7 +25,7 @@ export async function inTransaction(
   done: (value: unknown) => RememberedStep,
 ): Promise<RememberedStep | null> {
   const { begin, within } = abilities(it);
-  const { open } = it.run.steps!;
+  const { open } = runSteps(it.run);
   const beginning = begin();
   const tx = await answered(it, 'The database', beginning, it.job.timeoutMs).catch((error) => {
     beginning.then((late) => late.rollback()).catch(() => {}); // one that comes too late must not stay open

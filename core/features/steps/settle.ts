@@ -5,12 +5,12 @@ import { attemptFacts } from '../../kernel/attempt/announce.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted, Attempt, End, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
 import { isOpen, isWait, nameOfJob, type StepLog } from './log.ts';
-import type { RunSteps } from './run-steps.ts';
+import { type RunSteps, runSteps } from './run-steps.ts';
 
 export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   const settled = await next(end);
   if (!settled) return false;
-  const steps = it.run.steps!;
+  const steps = runSteps(it.run);
   const work = async () => {
     if (steps.refused) return; // for whoever looks into it
     const log = await steps.log;

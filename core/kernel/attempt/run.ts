@@ -1,11 +1,10 @@
 /** A lease on its way through one attempt: what a worker keeps while the handler runs. */
 
 import { type Clock, steadyNow } from '../../base/clock.ts';
-import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
+import { type ErrorCode, LongshoreError, type SnoozeError } from '../../base/errors.ts';
 import { mostLines } from '../../base/most-lines.ts';
 import type { TakenSlot } from '../../contract/limits.ts';
 import type { JobLease, JobTransaction } from '../../contract/queue.ts';
-import type { RunSteps } from '../../features/steps/run-steps.ts';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
 
@@ -22,6 +21,38 @@ export interface Logged {
   readonly at: number;
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A verdict on an attempt that its handler has parked: it goes back to its queue, or is rejected. */
+type Stop =
+  | {
+      readonly verb: 'nack';
+      readonly outcome: 'requeued';
+      readonly delayMs: number;
+      readonly countAttempt: false;
+      readonly error: null;
+    }
+  | {
+      readonly verb: 'abandon';
+      readonly outcome: 'rejected';
+      readonly reason: 'rejected';
+      readonly error: LongshoreError;
+    };
+
+/** The steps of a handler, as far as an attempt asks for them. Features know more of what they have made. */
+export interface HandlerSteps {
+  /** Steps that this attempt has done. */
+  done: number;
+  /** The handler sleeps or waits, or must not go on: the attempt ends, whatever the handler does with the error. */
+  readonly parked: {
+    readonly error: SnoozeError | LongshoreError;
+    /** In words; absent where it waits for nothing. */
+    readonly waits?: string;
+    /** What becomes of the attempt. */
+    end(): Stop;
+  } | null;
+  /** The handler has ended, or the attempt was ended around it: what steps have not committed is undone. */
+  end(): void;
 }
 
 /** Once per lease. A class, because its methods and accessors are then made once and not per job. */
@@ -45,7 +76,7 @@ export class Run {
   /** The slot that it was refused. */
   waitsFor: TakenSlot | null = null;
   /** Made when its handler first asks for a step. */
-  steps: RunSteps | null = null;
+  steps: HandlerSteps | null = null;
   /** Open while a handler with a transaction of its own runs. */
   tx: JobTransaction | null = null;
   /** Set when the start was recorded, where the queue keeps no records itself. */
