@@ -9,9 +9,9 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 
 export default defineConfig({
   test: {
-    projects: projects(extent),
+    projects: projects(extent, process.env.LONGSHORE_CLOUDS !== undefined),
     globalSetup: ['test/kit/shared/setup.ts'],
-    provide: { sequences: process.env.LONG ? 20_000 : extent === 'quick' ? 200 : 1_000 },
+    provide: { sequences: process.env.LONG ? 20_000 : extent === 'quick' ? 100 : 1_000 },
     // No test is about time that passes: this only ends what hangs, also on a machine with eight other things to do.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -39,18 +39,40 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   ],
 };
 
+/**
+ * Emulators of clouds take half of the time of all these tests. `npm test` runs them when something has changed that they are about; in CI
+ * they are part of the rest.
+ */
+const clouds: Readonly<Record<keyof typeof tests, readonly string[]>> = {
+  unit: [],
+  laws: ['test/laws/{dynamo-store,service-bus-sessions,service-bus,sqs,table-store}.test.ts'],
+  services: [
+    'test/services/{dynamo,table}/*.test.ts',
+    'test/services/azure/{cli,dead-letters,foreign,functions-sessions,network,payloads,sessions,worker}.test.ts',
+  ],
+  e2e: [],
+};
+
+/** What they are about. */
+export const isOfClouds = (path: string): boolean =>
+  /^(functions|core\/(kit|contract|serverless)|local\/simulate|test\/(laws|testing|kit|services\/(aws|azure|dynamo|table)))\//.test(
+    path,
+  );
+
 /** In `npm test` they are few, so all of them belong to the rest too. */
 const sequences = 'test/laws/{sequences-*,crash-points}.test.ts';
 
-export function projects(extent: Extent): TestProjectInlineConfiguration[] {
+/** @param withClouds of `quick`: nothing is left to the rest that is about clouds */
+export function projects(extent: Extent, withClouds = false): TestProjectInlineConfiguration[] {
   return (Object.keys(tests) as (keyof typeof tests)[]).map((name) => {
-    const rest = name === 'laws' ? [...later.laws, sequences] : later[name];
+    const left = withClouds ? later[name] : [...later[name], ...clouds[name]];
+    const rest = name === 'laws' ? [...left, sequences] : left;
     return {
       extends: true,
       test: {
         name,
         include: extent === 'rest' ? [...rest] : [tests[name]],
-        exclude: extent === 'quick' ? [...later[name]] : [],
+        exclude: extent === 'quick' ? [...left] : [],
         isolate: name !== 'unit',
       },
     };
