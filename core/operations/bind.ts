@@ -12,6 +12,7 @@ import {
   type Operation,
   type OwnEntries,
   outcomeOf,
+  type Subject,
   textOf,
 } from './operation.ts';
 import { selectionText } from './words.ts';
@@ -46,9 +47,12 @@ async function act(host: OperatorHost, operation: AnyChange, args: readonly unkn
   const { client } = host;
   const { action, subject, run, entry, returned } = operation;
   const target: string = operation.target?.(args) ?? String(args[0]);
-  await subject?.check?.(client, ...(args as [string]));
+  const homes = await homesOf(client, subject, args[0] as string);
+  for (const home of homes) await subject?.check?.(home, ...(args as [string]));
   return audited(host, action, target, async (record) => {
-    const result: unknown = await run(client, ...args);
+    const results: unknown[] = [];
+    for (const home of homes) results.push(await run(home, ...args));
+    const result = sumOf(results);
     const outcome = outcomeOf(result);
     if (subject && outcome === 'unknown') throw notThere(subject, target);
     if (entry) record(...entry(result, args));
@@ -56,6 +60,22 @@ async function act(host: OperatorHost, operation: AnyChange, args: readonly unkn
     else if (result !== undefined) record(typeof result === 'number' ? result : 1);
     return returned ? returned(result) : result;
   });
+}
+
+async function homesOf(
+  client: Client,
+  subject: Subject | undefined,
+  given: string,
+): Promise<readonly Client[]> {
+  const homes = client.backends && (await subject?.homes?.(client, given));
+  return homes?.length ? homes : [client];
+}
+
+/** What was done on each backend, as one result. */
+function sumOf(results: readonly unknown[]): unknown {
+  const [first] = results;
+  if (typeof first === 'number') return (results as number[]).reduce((sum, one) => sum + one);
+  return typeof first === 'boolean' ? results.includes(true) : first;
 }
 
 const atOnce = 16;

@@ -5,6 +5,7 @@ import { stoppedJobs } from '../features/limits/stopped-jobs.ts';
 import type { EnqueuedJob } from '../kernel/app/options.ts';
 import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import { verified } from '../kernel/enqueue/anew.ts';
+import { eachOf, jobsOn } from '../kernel/enqueue/backends.ts';
 import type { Client, JobChange } from '../kernel/enqueue/client.ts';
 import { loadPayload } from '../kernel/enqueue/offload.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
@@ -18,6 +19,10 @@ const kind: Subject = {
   noun: 'job',
   parameter: 'name',
   text: 'name of a job of the app',
+  homes(client, name) {
+    const job = client.app.jobs.get(name);
+    return eachOf(client).filter((one) => job && jobsOn(client.app, one.name!).includes(job));
+  },
   check: (client, name) => void limitsFor(client, name),
 };
 
@@ -130,7 +135,7 @@ export const jobs = {
   }),
   stopped: look({
     summary: 'Names of jobs that are paused, or whose breaker is open',
-    run: (client) => stoppedJobs(client),
+    run: async (client) => (await Promise.all(eachOf(client).map((one) => stoppedJobs(one)))).flat(),
   }),
 };
 

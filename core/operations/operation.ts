@@ -26,6 +26,8 @@ export interface Subject {
   readonly parameter: 'id' | 'name';
   /** Its argument, for the help of a command. */
   readonly text: string;
+  /** Of several backends those that have it; none = nobody knows. An operator does it on each. @default the client finds it */
+  homes?(client: Client, given: string): readonly Client[] | Promise<readonly Client[]>;
   /** Before an operator changes anything, or writes an entry. Throws for a value that cannot be meant. */
   check?(client: Client, given: string, ...more: readonly unknown[]): void | Promise<void>;
 }

@@ -1,6 +1,9 @@
 import { checkQueue } from '../base/checks.ts';
 import { adminOf } from '../kernel/enqueue/admin-of.ts';
+import { eachOf, queuesOn } from '../kernel/enqueue/backends.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 import { drainWorker } from '../kernel/worker/drain.ts';
+import { forgetWorkerMs } from '../kit/worker-state.ts';
 import { clearQueue } from './forget-jobs.ts';
 import { change, type Subject } from './operation.ts';
 
@@ -8,6 +11,7 @@ const queue: Subject = {
   noun: 'queue',
   parameter: 'name',
   text: 'name of a queue',
+  homes: (client, name) => eachOf(client).filter((one) => queuesOn(client.app, one.name!).includes(name)),
   check(client, name) {
     checkQueue(name);
     adminOf(client);
@@ -38,11 +42,27 @@ export const queues = {
   }),
 };
 
+const worker: Subject = {
+  noun: 'worker',
+  parameter: 'id',
+  text: 'id of a worker',
+  async homes(client, id) {
+    const since = client.app.clock.now() - forgetWorkerMs;
+    const homes: Client[] = [];
+    for (const one of eachOf(client)) {
+      // One that does not answer may not be the one that has it.
+      const beats = await one.stores.workers.list(since).catch(() => []);
+      if (beats.some((beat) => beat.id === id)) homes.push(one);
+    }
+    return homes;
+  },
+};
+
 export const workers = {
   drain: change({
     action: 'worker.drain',
     summary: 'Ask a worker to take no more jobs, and to stop when its own have ended',
-    subject: { noun: 'worker', parameter: 'id', text: 'id of a worker' },
+    subject: worker,
     run: (client, id: string) => drainWorker(client, id),
     done: 'It hears of it with its next heartbeat: then it takes no more jobs, and stops when its own have ended.',
   }),

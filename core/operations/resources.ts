@@ -25,6 +25,7 @@ export const job: Resource<JobRecord> = {
   noun: 'job',
   parameter: 'id',
   text: 'id of a job',
+  homes: async (client, id) => [{ ...(await keeperOf(client, id)), enqueue: client.enqueue }],
   find: async (client, id) => (namePattern.test(id) ? client.status(id) : null),
   owners: ({ job, tenantId }) => [{ job, tenantId }],
   shape: named(
