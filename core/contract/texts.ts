@@ -23,7 +23,10 @@ export interface NamedText extends StoredText {
 export interface TextWrite {
   readonly name: string;
   readonly text: string;
-  /** The version that was read, `null` = there is none yet. Absent = whatever is there. */
+  /**
+   * The version that was read, `null` = there is none yet. Absent = whatever is there; if it is this text with this end, it may stay as it
+   * is, with its version and its age.
+   */
   readonly ifVersion?: string | null;
   /** From then on it may be removed (epoch ms, whole); `null` = it stays. */
   readonly endsAt: number | null;

@@ -4,6 +4,7 @@ import { pair } from '../kit/stores.ts';
 import { createSchemas } from '../services/postgres/schemas.ts';
 import { describeStoreAlone } from '../testing/laws/store.ts';
 import type { StoreHarness } from '../testing/laws/store-alone.ts';
+import { describeTexts } from '../testing/laws/texts.ts';
 
 const schemas = await createSchemas();
 const { url } = schemas;
@@ -21,3 +22,4 @@ const harness: StoreHarness = {
 };
 
 describeStoreAlone('postgresStore()', harness, { describe, it });
+describeTexts('postgresStore()', harness, { describe, it });

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
+import { crypto } from '../../base/crypto.ts';
 import type { NamedText } from '../../contract/texts.ts';
 import type { Section } from './section.ts';
 
@@ -20,9 +21,10 @@ export interface TimeEntry {
 const textOf = (at: number): string => String(Math.ceil(at)).padStart(16, '0');
 const entryName = ({ at, name }: TimeEntry): string => `${textOf(at)}.${name}`;
 
-/** @param section has nothing else in it. The text of an entry is when it was written. */
+/** @param section has nothing else in it. The text of an entry says when it was written, and is a new one each time. */
 export function timeIndex(section: Section, clock: Clock) {
-  const put = (entry: TimeEntry) => section.write(entryName(entry), String(clock.now()), undefined, null);
+  const put = (entry: TimeEntry) =>
+    section.write(entryName(entry), `${clock.now()} ${crypto().randomUUID()}`, undefined, null);
 
   /**
    * Moves a text from one moment to another, `null` = to none, around the write of the text itself. That write answers `false` when another
@@ -76,7 +78,7 @@ export function timeIndex(section: Section, clock: Clock) {
   }
 
   async function removeStale({ name, text, version }: NamedText): Promise<void> {
-    if (clock.now() - Number(text) > staleMs) await section.remove(name, version);
+    if (clock.now() - Number.parseInt(text, 10) > staleMs) await section.remove(name, version);
   }
 
   return { put, move, due };

@@ -6,13 +6,13 @@
 import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention } from '../../../core/contract/store.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
 import type { OutboxSource } from '../../outbox/outbox.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createNotifier, noNotifier } from '../shared/notifier.ts';
 import { probeKeys } from '../shared/probe.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
-import { postgresAudit } from './audit.ts';
 import { postgresBatches } from './batches.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresEnds } from './ends.ts';
@@ -24,12 +24,10 @@ import { cancelPayload, channelOf, createListener, notifyGapMs, safetyPollMs } f
 import { postgresMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
-import { postgresSchedules } from './schedules.ts';
 import type { PostgresState } from './state.ts';
-import { postgresSteps } from './steps.ts';
+import { postgresTexts } from './texts.ts';
 import { createTransactions } from './transactions.ts';
 import { postgresWaiting } from './waiting.ts';
-import { postgresWorkers } from './workers.ts';
 
 export type { Stores } from '../../../core/contract/store.ts';
 export { type Outbox, type OutboxOptions, outbox } from '../../outbox/outbox.ts';
@@ -120,13 +118,10 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     stores: {
       keys,
       records: postgresRecords(state, ends),
-      workers: postgresWorkers(state),
+      ...storesOf(postgresTexts(state), clock),
       metrics: postgresMetrics(state),
-      audit: postgresAudit(state),
       limits: postgresLimits(state),
-      steps: postgresSteps(state),
       batches: postgresBatches(state),
-      schedules: postgresSchedules(state),
     },
     admin: {
       ...postgresAdmin(state, maxBodyBytes),

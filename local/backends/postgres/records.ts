@@ -13,7 +13,7 @@ import { usualEnd } from './retention-sql.ts';
 import { recordOf } from './rows.ts';
 import { removeSome, stepSize, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
-import { purgeSteps } from './steps-sql.ts';
+import { purgeTexts } from './texts-sql.ts';
 
 const keyEnd = 'greatest(hold_until, keep_until)';
 
@@ -109,7 +109,7 @@ export function postgresRecords(
         [removeSome(`${s}.keys`, 'key', `${keyEnd} <= ${before} ORDER BY ${keyEnd}`), [at, 0]],
         [purgeLimits(s, now), [at]],
         [removeSome(`${s}.waits`, 'ctid', `until <= ${now}`), [at]],
-        [purgeSteps(s, now), [at]],
+        [purgeTexts(s, now), [at]],
         [purgeBatches(s, now), [at]],
       ];
       let removed = 0;

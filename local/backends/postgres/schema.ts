@@ -10,7 +10,7 @@ import { daysOfHistory, keyFunctions, rareFunctions, replicaIdentities } from '.
 import { ownRetention } from './retention-sql.ts';
 import { busy } from './sql.ts';
 import { statsFunctions } from './stats-sql.ts';
-import { stepTable } from './steps-sql.ts';
+import { stepTable, textTable } from './texts-sql.ts';
 import { waitingFunction } from './waiting-sql.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
@@ -236,4 +236,5 @@ export const migrations: readonly ((s: string) => string)[] = [
   // Groups tell when a job comes forward, and know whom they wait for when one is put off.
   (s) => `${groupFunctions(s)} ${leaseFunctions(s)} ${waitingFunction(s)}`,
   (s) => `${daysOfHistory(s)} ${replicaIdentities(s)}`,
+  textTable,
 ];

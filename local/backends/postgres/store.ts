@@ -3,18 +3,16 @@
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import { recordStore } from '../../../core/kit/records/store.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { backendDefaults } from '../shared/defaults.ts';
-import { postgresAudit } from './audit.ts';
 import { postgresBatches } from './batches.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresEnds } from './ends.ts';
 import { postgresKeys } from './keys.ts';
 import { postgresLimits } from './limits.ts';
 import { postgresMetrics } from './metrics.ts';
-import { postgresSchedules } from './schedules.ts';
-import { postgresSteps } from './steps.ts';
 import { storedRecords } from './stored-records.ts';
-import { postgresWorkers } from './workers.ts';
+import { postgresTexts } from './texts.ts';
 
 export interface PostgresStoreOptions extends DatabaseOptions {
   /** @default 7 days for completed, 90 days for dead */
@@ -37,13 +35,10 @@ export function postgresStore(
   return {
     keys: postgresKeys(state),
     records: recordStore(storedRecords(state, ends), { clock, retention }),
-    workers: postgresWorkers(state),
+    ...storesOf(postgresTexts(state), clock),
     metrics: postgresMetrics(state),
-    audit: postgresAudit(state),
     limits: postgresLimits(state),
-    steps: postgresSteps(state),
     batches: postgresBatches(state),
-    schedules: postgresSchedules(state),
     migrate: () => db.migrate(),
     async diagnose(request) {
       const { postgresDiagnosis } = await import('./diagnose.ts');

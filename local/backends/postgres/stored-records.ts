@@ -18,7 +18,7 @@ import { readInOrder } from './in-order.ts';
 import { purgeLimits } from './limits-sql.ts';
 import { removeSome, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
-import { purgeSteps } from './steps-sql.ts';
+import { purgeTexts } from './texts-sql.ts';
 
 const columns = 'id, version, queue, job, status, created_at, finished_at, guarded_until, "row"';
 const types = ['text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint', 'text'];
@@ -94,7 +94,7 @@ export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>, ends
         removeSome(`${s}.waits`, 'ctid', `until <= ${timeOf('$1')}`),
         [at()],
       );
-      const [steps] = await db.query('purging', purgeSteps(s, timeOf('$1')), [at()]);
+      const [steps] = await db.query('purging', purgeTexts(s, timeOf('$1')), [at()]);
       const [batches] = await db.query('purging', purgeBatches(s, timeOf('$1')), [at()]);
       return [rows, keys, limits, waits, steps, batches].reduce((sum, row) => sum + Number(row![0]), 0);
     },

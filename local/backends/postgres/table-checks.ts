@@ -21,10 +21,16 @@ export function madeByMigrations(): {
   readonly keyed: readonly string[];
 } {
   const text = migrations.map((step) => step('s')).join('\n');
-  const indexes = [...text.matchAll(/CREATE (?:UNIQUE )?INDEX (\w+) ON s\./g)].map(([, name]) => name!);
+  const renames = text.matchAll(/ALTER (?:TABLE|INDEX) s\.(\w+) RENAME TO (\w+)/g);
+  const nameNow = new Map([...renames].map(([, from, to]) => [from!, to!]));
+  const drops = [...text.matchAll(/DROP TABLE (s\.\w+(?:, s\.\w+)*);/g)];
+  const isGone = new Set(drops.flatMap(([, tables]) => tables!.split(', ').map((name) => name.slice(2))));
+  const indexes = [...text.matchAll(/CREATE (?:UNIQUE )?INDEX (\w+) ON s\.(\w+)/g)]
+    .filter(([, , table]) => !isGone.has(table!))
+    .map(([, name]) => nameNow.get(name!) ?? name!);
   const keyed = [...text.matchAll(/CREATE TABLE s\.(\w+) \(([^;]*)/g)]
-    .filter(([, , columns]) => /PRIMARY KEY/.test(columns!))
-    .map(([, name]) => name!);
+    .filter(([, name, columns]) => /PRIMARY KEY/.test(columns!) && !isGone.has(name!))
+    .map(([, name]) => nameNow.get(name!) ?? name!);
   return { indexes, keyed };
 }
 

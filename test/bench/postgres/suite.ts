@@ -62,12 +62,13 @@ function stored(bench: Bench, server: BenchServer) {
 async function fill(url: string, schema: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
-  const sql = `INSERT INTO ${schema}.schedules (name, next_at, version, body) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[])`;
+  const sql = `INSERT INTO ${schema}.texts (name, version, text)
+    SELECT 'schedule/' || name, 'filled', next_at || chr(10) || text FROM unnest($1::text[], $2::bigint[], $3::text[]) x (name, next_at, text)
+    UNION ALL SELECT 'due/' || lpad(next_at::text, 16, '0') || '.' || name, 'filled', '0' FROM unnest($1::text[], $2::bigint[]) x (name, next_at)`;
   for (const some of slices([...others()], 20_000))
     await client.query(sql, [
       some.map(({ name }) => name),
       some.map(({ nextAt }) => nextAt),
-      some.map(() => 'filled'),
       some.map(({ text }) => text),
     ]);
   await client.end();

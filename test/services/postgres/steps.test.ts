@@ -26,7 +26,7 @@ describe('steps in Postgres', () => {
     await store.migrate();
     await runSql(
       database.url,
-      `INSERT INTO many.steps SELECT 'job:' || n, 'v', n, '1' FROM generate_series(1, 1500) n`,
+      `INSERT INTO many.texts SELECT 'job:' || n, 'v', n, '1' FROM generate_series(1, 1500) n`,
     );
     const counts = [];
     for (let gone = 1; gone > 0; counts.push(gone)) gone = await store.records.purge();

@@ -122,7 +122,8 @@ function oneTextLaws(law: Law): void {
       const [texts] = textsOf(t);
       const seen = new Set<string>();
       for (let n = 0; n < 8; n++) {
-        await put(texts, 'a', '"same"');
+        const found = await readOne(texts, 'a');
+        await put(texts, 'a', '"same"', { ifVersion: found?.version ?? null });
         const { version } = (await readOne(texts, 'a'))!;
         assert.ok(version.length > 0 && !seen.has(version), 'expected a version that was never there');
         seen.add(version);
@@ -166,7 +167,7 @@ function oneTextLaws(law: Law): void {
       const agoMs = (await readOne(other, 'a'))?.agoMs;
       assert.ok(agoMs === undefined || (agoMs >= minute && agoMs < 2 * minute), `got ${agoMs}`);
       assert.equal((await other.list({ prefix: 'a', max: 1 }))[0]?.agoMs, agoMs);
-      await put(texts, 'a', '1');
+      await put(texts, 'a', '2');
       assert.ok(((await readOne(other, 'a'))?.agoMs ?? 0) < minute);
     },
     { takesTime: true },

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { slices } from '../../../core/base/slices.ts';
+import type { NamedText, TextStore, TextWrite } from '../../../core/contract/texts.ts';
+import { boundsOf } from '../shared/text-range.ts';
+import { bigintArray, textArray } from './arrays.ts';
+import type { Row } from './client.ts';
+import { keyOf, storedKey } from './keys.ts';
+import { stepSize } from './sql.ts';
+import type { PostgresState } from './state.ts';
+import { textStatements } from './texts-sql.ts';
+
+export function postgresTexts({ db, at }: Pick<PostgresState, 'db' | 'at'>): TextStore {
+  const { within: _, ...texts } = textsIn(db.schema, at, (during, text, values) =>
+    db.query(during, text, values),
+  );
+  return {
+    ...texts,
+    within: (tx) =>
+      textsIn(db.schema, at, async (_, text, values) => {
+        const { rows } = await tx.query(text, values);
+        return rows.map((row) => Object.values(row as object));
+      }),
+  };
+}
+
+function textsIn(
+  schema: string,
+  at: PostgresState['at'],
+  query: (during: string, text: string, values: unknown[]) => Promise<Row[]>,
+): TextStore {
+  const sql = textStatements(`${schema}.texts`);
+  const during = 'writing texts';
+
+  const textOf = ([text, version, agoMs, name]: Row): NamedText => ({
+    name: keyOf(name as string),
+    text: text as string,
+    version: version as string,
+    ...(agoMs !== null && { agoMs: Math.max(0, Number(agoMs)) }),
+  });
+
+  async function writeOne({ name, text, ifVersion, endsAt }: TextWrite): Promise<string | null> {
+    const version = randomUUID();
+    const values = [at(), storedKey(name), version, endsAt, text];
+    const rows =
+      ifVersion === null
+        ? await query(during, sql.add, values)
+        : await query(during, sql.replace, [...values, ifVersion]);
+    return rows.length === 1 ? version : null;
+  }
+
+  /** Whatever is there. */
+  async function put(texts: readonly TextWrite[]): Promise<void> {
+    const sorted = texts
+      .map(({ name, ...text }) => ({ name: storedKey(name), ...text }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const some of slices(sorted, stepSize))
+      await query(during, sql.put, [
+        at(),
+        textArray(some.map(({ name }) => name)),
+        textArray(some.map(() => randomUUID())),
+        bigintArray(some.map(({ endsAt }) => endsAt ?? -1)),
+        textArray(some.map(({ text }) => text)),
+      ]);
+  }
+
+  return {
+    async read(names) {
+      const stored = names.map(storedKey);
+      if (stored.length === 0) return [];
+      const [statement, value] = stored.length === 1 ? [sql.read, stored[0]] : [sql.readAll, stored];
+      const found = new Map(
+        (await query('reading texts', statement, [at(), value])).map((row) => [row[3], row]),
+      );
+      return stored.map((name) => {
+        const row = found.get(name);
+        if (!row) return null;
+        const { name: _, ...text } = textOf(row);
+        return text;
+      });
+    },
+    async write(texts) {
+      await put(texts.filter(({ ifVersion }) => ifVersion === undefined));
+      const versions: (string | null)[] = [];
+      // Of one that was put, a version that nothing can be written over: it may have been there already.
+      for (const text of texts)
+        versions.push(text.ifVersion === undefined ? randomUUID() : await writeOne(text));
+      return versions;
+    },
+    async remove(removals) {
+      const any = removals
+        .filter(({ ifVersion }) => ifVersion === undefined)
+        .map(({ name }) => storedKey(name));
+      const rows = any.length > 0 ? await query(during, sql.removeAll, [any]) : [];
+      const gone = new Set(rows.map(([name]) => name));
+      for (const { name, ifVersion } of removals)
+        if (ifVersion !== undefined)
+          for (const [removed] of await query(during, sql.remove, [storedKey(name), ifVersion]))
+            gone.add(removed);
+      return removals.map(({ name }) => gone.has(storedKey(name)));
+    },
+    async list({ containing, max, ...range }) {
+      const bounds = boundsOf(range);
+      if (!bounds) return [];
+      const { from, hasFrom, to } = bounds;
+      const statement = sql.list(hasFrom ? '>=' : '>', containing === undefined ? '' : 'containing');
+      const only = containing === undefined ? [] : [storedKey(containing)];
+      const values = [at(), storedKey(from), storedKey(to), max, ...only];
+      return (await query('listing texts', statement, values)).map(textOf);
+    },
+  };
+}
