@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Argument, Command as Commander, CommanderError, Option } from 'commander';
-import { hint } from './config/nearest.ts';
+import { hint } from '../../core/base/nearest.ts';
 import { type Command, exitsOf, type Flag } from './definition.ts';
 import { CliError, usage } from './errors.ts';
 import type { Io } from './io.ts';

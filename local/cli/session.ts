@@ -1,12 +1,12 @@
 /** The config, the backend and the client of one command: loaded when first asked for, closed at its end. */
 
 import { onDemand } from '../../core/base/lazy.ts';
+import { hint } from '../../core/base/nearest.ts';
 import type { QueueAdmin } from '../../core/contract/admin.ts';
 import { eachOf, isBackend, scoped } from '../../core/kernel/enqueue/backends.ts';
 import { within } from '../waiting.ts';
 import { actorOf } from './config/actor.ts';
 import { type Config, findConfig, loadConfig } from './config/config.ts';
-import { hint } from './config/nearest.ts';
 import { createOpened, type OpenedAll, openAll } from './config/open.ts';
 import { notFound, unsupported } from './errors.ts';
 import type { Io } from './io.ts';

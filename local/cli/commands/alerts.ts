@@ -1,7 +1,7 @@
+import { hint } from '../../../core/base/nearest.ts';
 import { refusal, send } from '../../../core/features/alerts/deliver.ts';
 import { type AlertRow, alertStates } from '../../../core/features/alerts/show.ts';
 import { flag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { notFound } from '../errors.ts';

@@ -1,8 +1,8 @@
 import type { AuditEntry } from '../../../core/contract/audit.ts';
-import { given } from '../config/without-undefined.ts';
+import { given } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { type Column, count, number, type Style, type Under, when } from '../output/ui.ts';
-import { pageFlags } from './pages.ts';
+import { pageFlags } from './select-jobs.ts';
 
 export const audit = defineCommand({
   path: 'audit',

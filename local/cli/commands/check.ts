@@ -1,7 +1,7 @@
+import { hint } from '../../../core/base/nearest.ts';
 import { type Abilities, abilitiesOf, type Unmet, unmetBy } from '../../../core/kernel/enqueue/abilities.ts';
 import { isBackend } from '../../../core/kernel/enqueue/backends.ts';
 import { knownAbilities } from '../../../core/kernel/enqueue/known-abilities.ts';
-import { hint } from '../config/nearest.ts';
 import { defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';
 import type { Session } from '../session.ts';

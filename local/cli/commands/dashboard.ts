@@ -2,8 +2,7 @@ import type { DashboardOptions } from '../../../core/surfaces/dashboard/index.ts
 import type { HttpServer } from '../../serve.ts';
 import { aborted } from '../../waiting.ts';
 import { flag } from '../config/flags.ts';
-import { integer } from '../config/values.ts';
-import { given } from '../config/without-undefined.ts';
+import { given, integer } from '../config/values.ts';
 import { defineCommand, type Input, type Values } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { onEnter, serveDashboard, serveDevelopment } from './serve-dashboard.ts';

@@ -6,8 +6,7 @@ import type {
   Operator,
 } from '../../../core/operations/types.ts';
 import { flag } from '../config/flags.ts';
-import { id, integer, name } from '../config/values.ts';
-import { given } from '../config/without-undefined.ts';
+import { given, id, integer, name } from '../config/values.ts';
 import { type Command, defineCommand, type Input, type Plan, type Result } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { withProgress } from '../output/progress.ts';

@@ -11,18 +11,16 @@ import type {
   DeadLetterItem,
 } from '../../../core/operations/types.ts';
 import { flag, queueFlag } from '../config/flags.ts';
-import { duration, integer, name, oneOf, words } from '../config/values.ts';
-import { given } from '../config/without-undefined.ts';
+import { duration, given, integer, name, oneOf, words } from '../config/values.ts';
 import { type Command, defineCommand, type Input, type Values } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
 import { type Column, count, number, span, type Under, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { attemptsTable, payloadText, withoutStack } from './attempts.ts';
+import { payloadFlag, payloadOf } from './enqueue.ts';
 import { idArgs, shortIds, wholeIds } from './job-ids.ts';
-import { firstOf, pageFlags } from './pages.ts';
-import { payloadFlag, payloadOf } from './payload-argument.ts';
-import { unknownJob } from './select-jobs.ts';
+import { firstOf, pageFlags, unknownJob } from './select-jobs.ts';
 
 export const filterFlags = {
   job: flag('--job <name>', 'only of this job', name),

@@ -8,8 +8,7 @@ import { deploymentChecks } from '../doctor/deployment.ts';
 import { type DoctorFacts, doctorFacts, requestOf } from '../doctor/facts.ts';
 import { keyRingOf, liveKeyChecks, noKeyRing, staticKeyChecks } from '../doctor/keys.ts';
 import { jobChecks, queueChecks } from '../doctor/queues.ts';
-import { type Diagnosis, runChecks, skipped, together } from '../doctor/run-checks.ts';
-import { showDiagnosis } from '../doctor/show.ts';
+import { type Diagnosis, runChecks, showDiagnosis, skipped, together } from '../doctor/run-checks.ts';
 
 export const doctor = defineCommand({
   path: 'doctor',

@@ -1,11 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { LongshoreError } from '../../../core/base/errors.ts';
+import { hint } from '../../../core/base/nearest.ts';
 import { flag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
-import { duration, idempotencyKey, integer, moment, name, priority } from '../config/values.ts';
-import { given } from '../config/without-undefined.ts';
-import { defineCommand } from '../definition.ts';
-import { when } from '../output/ui.ts';
-import { parsedPayload, payloadFromStdin } from './payload-argument.ts';
+import { duration, given, idempotencyKey, integer, moment, name, priority } from '../config/values.ts';
+import { defineCommand, type Input } from '../definition.ts';
+import { usage } from '../errors.ts';
+import { count, plain, when } from '../output/ui.ts';
 
 export const enqueue = defineCommand({
   path: 'enqueue',
@@ -69,3 +71,77 @@ export const enqueue = defineCommand({
     };
   },
 });
+
+export const emit = defineCommand({
+  path: 'emit',
+  summary: 'bring an event to the jobs that wait for it',
+  about:
+    'Each job that waits for the event, with this key or without one, goes on once. A command that has failed may be repeated: it reaches those that it has not reached. The audit log says who has emitted what, without the payload.',
+  args: [{ name: '<event>', text: 'name of the event, as ctx.waitFor() has it', parse: name }],
+  flags: {
+    key: flag('--key <text>', 'reaches only jobs that wait with this key', String),
+    payload: flag(
+      '--payload <json>',
+      'what the jobs get, as JSON, @ and the name of a file, or - to read it from stdin',
+      String,
+    ),
+    keep: flag(
+      '--keep <duration>',
+      'jobs that begin to wait within this time get it too, at most 30 days',
+      duration(),
+    ),
+  },
+  examples: [
+    `longshore emit packed --key 1042 --payload '{"by":"Anna"}'`,
+    'longshore emit release-approved --keep 1h',
+  ],
+  async run(input) {
+    const { args, flags, session } = input;
+    const [event = ''] = args;
+    const payload = flags.payload === undefined ? undefined : await payloadOf(input, flags.payload);
+    const { events } = await session.operator();
+    const reached = await events.emit(event, payload, given({ key: flags.key, keepMs: flags.keep }));
+    const kept = flags.keep === undefined ? '' : ' It is kept for those that begin to wait.';
+    return {
+      data: { event, key: flags.key ?? null, reached },
+      text: `${plain(event)} has reached ${count(reached, 'job')}.${kept}`,
+    };
+  },
+});
+
+export async function payloadFromStdin({ io: { stdin, isTTY, stderr } }: Pick<Input, 'io'>): Promise<string> {
+  if (isTTY.stdin) stderr.write('Reading the payload as JSON from the terminal; end it with Ctrl-D.\n');
+  return textOf(stdin);
+}
+
+/** The text stays out of the message: it may be personal data. */
+export function parsedPayload(text: string, piped: boolean): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const at = /at position (\d+)/.exec((cause as Error).message)?.[1];
+    const place = at === undefined ? '' : ` at character ${Number(at) + 1}`;
+    const how = piped ? 'Send one JSON value on stdin.' : `Quote it for the shell, like '{"name":"Ada"}'.`;
+    const got = text.trim() === '' ? 'nothing' : `${text.length} characters that are not JSON${place}`;
+    throw usage(`Expected the payload as JSON, got ${got}. ${how}`);
+  }
+}
+
+export const payloadFlag = flag(
+  '--payload <json>',
+  'the whole new payload as JSON, @ and the name of a file, or - to read it from stdin',
+  String,
+);
+
+/** @param given after `--payload` */
+export async function payloadOf(input: Pick<Input, 'io'>, given: string): Promise<unknown> {
+  if (given === '-') return parsedPayload(await payloadFromStdin(input), true);
+  if (!given.startsWith('@')) return parsedPayload(given, false);
+  const path = resolve(input.io.cwd, given.slice(1));
+  const text = await readFile(path, 'utf8').catch((cause: Error) => {
+    throw usage(
+      `Expected a file with the payload after --payload @, could not read ${path}: ${cause.message}`,
+    );
+  });
+  return parsedPayload(text, true);
+}

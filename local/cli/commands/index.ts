@@ -9,11 +9,9 @@ import { check } from './check.ts';
 import { dashboard } from './dashboard.ts';
 import { deadCommands } from './dead.ts';
 import { settleCommands } from './dead-settle.ts';
-import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
-import { emit } from './emit.ts';
 import { emulateServiceBus } from './emulate-servicebus.ts';
-import { enqueue } from './enqueue.ts';
+import { emit, enqueue } from './enqueue.ts';
 import { health } from './health.ts';
 import { jobChangeCommands } from './job-changes.ts';
 import { jobsCommands } from './jobs.ts';
@@ -27,7 +25,7 @@ import { scheduleCommands } from './schedule.ts';
 import { simulateFunctions } from './simulate-functions.ts';
 import { simulateLambda } from './simulate-lambda.ts';
 import { statusCommands } from './status.ts';
-import { work } from './work.ts';
+import { dev, work } from './work.ts';
 import { workerCommands } from './workers.ts';
 
 export const commands: readonly Command[] = [

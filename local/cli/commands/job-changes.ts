@@ -1,17 +1,16 @@
 /** What people do to jobs that wait or run, and to all jobs of a name. */
 
+import { hint } from '../../../core/base/nearest.ts';
 import { textOf } from '../../../core/operations/operation.ts';
 import { changeNamed } from '../../../core/operations/operator.ts';
 import { flag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
-import { duration, moment, priority } from '../config/values.ts';
-import { given } from '../config/without-undefined.ts';
+import { duration, given, moment, priority } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import type { Session } from '../session.ts';
 import { change, changeJobs, lower } from './change.ts';
+import { payloadFlag, payloadOf } from './enqueue.ts';
 import { idArgs, wholeId } from './job-ids.ts';
-import { payloadFlag, payloadOf } from './payload-argument.ts';
 
 const cancel = changeJobs(
   'cancel',

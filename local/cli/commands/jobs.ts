@@ -5,14 +5,12 @@ import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
 import { sleepersOf } from '../../../core/features/steps/show.ts';
 import { believed } from '../../../core/kit/records/believe.ts';
 import { type Command, defineCommand } from '../definition.ts';
-import { lateness } from '../output/lateness.ts';
-import { type Column, count, number, type Style, span, type Under } from '../output/ui.ts';
+import { type Column, count, lateness, number, type Style, span, type Under } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { withoutStack } from './attempts.ts';
 import { shortIds } from './job-ids.ts';
-import { pageFlags } from './pages.ts';
 import { progressText } from './running-jobs.ts';
-import { filterFlags, filterOf, firstJobs, unknownNames } from './select-jobs.ts';
+import { filterFlags, filterOf, firstJobs, pageFlags, unknownNames } from './select-jobs.ts';
 import { showJob } from './show-job.ts';
 
 export const statusStyles: Readonly<Partial<Record<JobStatus, Style>>> = {

@@ -1,12 +1,11 @@
 import { span } from '../../../core/base/duration.ts';
 import type { LimitView } from '../../../core/features/limits/views.ts';
-import { words } from '../config/values.ts';
-import { given } from '../config/without-undefined.ts';
+import { given, words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, count, number, plain, type Under, when } from '../output/ui.ts';
 import { change } from './change.ts';
-import { pageFlags } from './pages.ts';
+import { pageFlags } from './select-jobs.ts';
 
 const list = defineCommand({
   path: 'limits',

@@ -1,3 +1,4 @@
+import { hint } from '../../../core/base/nearest.ts';
 import type {
   JobReport,
   MetricPeriod,
@@ -5,9 +6,7 @@ import type {
   Flag as PastFlag,
 } from '../../../core/kernel/app/metric-report.ts';
 import { flag, queueFlag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
-import { name, oneOf } from '../config/values.ts';
-import { given } from '../config/without-undefined.ts';
+import { given, name, oneOf } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { bytes, type Column, number, short, span, type Ui, when } from '../output/ui.ts';

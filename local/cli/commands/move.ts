@@ -1,4 +1,5 @@
 import { config } from '../../../core/base/errors.ts';
+import { hint } from '../../../core/base/nearest.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { KeyRing } from '../../../core/envelope/signing.ts';
@@ -10,7 +11,6 @@ import { type Moved, move as moveBacklog } from '../../move/move.ts';
 import type { SomeStores } from '../../move/verdicts.ts';
 import { addressText, backendAt } from '../config/backend-at.ts';
 import { flag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
 import { CliError, longshoreCode, messageOf, notFound, unsupported, usage } from '../errors.ts';

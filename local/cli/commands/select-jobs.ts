@@ -1,16 +1,14 @@
 /** Which jobs a list shows. */
 
+import { hint } from '../../../core/base/nearest.ts';
 import type { JobRecord, RecordFilter, RecordStore } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
 import { statuses } from '../../../core/kit/records/partitions.ts';
-import { flag, queueFlag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
-import { duration, id, idempotencyKey, name, oneOf, words } from '../config/values.ts';
-import { given } from '../config/without-undefined.ts';
+import { flag, maxFlag, queueFlag } from '../config/flags.ts';
+import { duration, given, id, idempotencyKey, name, oneOf, words } from '../config/values.ts';
 import type { Values } from '../definition.ts';
 import { CliError } from '../errors.ts';
 import type { Session } from '../session.ts';
-import { firstOf, type Pages } from './pages.ts';
 
 export const filterFlags = {
   queue: queueFlag,
@@ -84,3 +82,28 @@ export const firstJobs = (
     max,
     after,
   );
+
+export const pageFlags = {
+  max: maxFlag,
+  after: flag('--after <cursor>', 'go on where an earlier list has ended', words),
+} as const;
+
+export interface Pages<Row> {
+  readonly found: readonly Row[];
+  readonly next: string | null;
+}
+
+/** As many as wanted: a page may have fewer, and go on. */
+export async function firstOf<Row>(
+  pageOf: (page: { readonly max: number; readonly after?: string }) => Promise<Pages<Row>>,
+  max: number,
+  after?: string,
+): Promise<Pages<Row>> {
+  const found: Row[] = [];
+  for (let from = after; ; ) {
+    const page = await pageOf({ max: max - found.length, ...given({ after: from }) });
+    found.push(...page.found);
+    if (page.next === null || found.length >= max) return { found, next: page.next };
+    from = page.next;
+  }
+}

@@ -8,7 +8,7 @@ import type {
 } from '../../../core/surfaces/dashboard/index.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../../serve.ts';
 import { actorOf } from '../config/actor.ts';
-import { given } from '../config/without-undefined.ts';
+import { given } from '../config/values.ts';
 import type { Input } from '../definition.ts';
 
 /** The usual one, so that a page can be kept as a bookmark. */

@@ -3,19 +3,18 @@ import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contrac
 import { chainText } from '../../../core/envelope/flow-ids.ts';
 import { type BatchRole, batchRoleOf } from '../../../core/features/batches/show.ts';
 import { whyWaits } from '../../../core/features/limits/explain.ts';
-import { stepsOf } from '../../../core/features/steps/show.ts';
+import { type StepView, stepsOf } from '../../../core/features/steps/show.ts';
 import { believed } from '../../../core/kit/records/believe.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { flag } from '../config/flags.ts';
-import { given } from '../config/without-undefined.ts';
+import { given } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
-import { number, plain, span, type Ui, when } from '../output/ui.ts';
+import { type Column, number, plain, span, type Ui, when } from '../output/ui.ts';
 import { attemptsTable, payloadText } from './attempts.ts';
 import { idArgs, wholeId } from './job-ids.ts';
 import { nameOf, progressText } from './running-jobs.ts';
-import { stepsTable } from './steps.ts';
 
 export const showJob = defineCommand({
   path: 'jobs show',
@@ -121,4 +120,24 @@ function linesOf({ attempts }: JobRecord): string {
 function stackOf({ attempts }: JobRecord, ui: Ui, cwd: string): string {
   const stack = attempts.findLast(({ error }) => error !== null)?.error?.stack;
   return stack === undefined ? '' : stackLines(stack, ui, cwd);
+}
+
+/** The steps that a job remembers. */
+export function stepsTable(steps: readonly StepView[], ui: Ui): string {
+  if (steps.length === 0) return '';
+  const columns: readonly Column<StepView>[] = [
+    { title: 'step', value: ({ name }) => name },
+    { title: 'at', value: ({ at }) => when(at) },
+    {
+      title: 'state',
+      value: ({ state }) => state,
+      style: ({ state }) => (state === 'sleeps' || state === 'waits' ? 'yellow' : 'green'),
+    },
+    { title: 'until', value: ({ until }) => (until === null ? '' : when(until)) },
+    { title: 'value', value: ({ value }) => (value === null ? '' : JSON.stringify(value)) },
+  ];
+  return ui.table(
+    steps,
+    columns.filter(({ value }) => steps.some((step) => value(step) !== '')),
+  );
 }

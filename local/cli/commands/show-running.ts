@@ -3,7 +3,7 @@
 import type { App } from '../../../core/kernel/app/app.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import type { Input } from '../definition.ts';
-import { openBottom } from '../output/bottom.ts';
+import type { Io } from '../io.ts';
 import { number, plain, span } from '../output/ui.ts';
 import { cutTo } from '../output/width.ts';
 import { shareText } from './running-jobs.ts';
@@ -57,5 +57,52 @@ export function showRunning(app: App, { stores }: Client, { io, ui }: Pick<Input
     cancel();
     unlisten();
     line.end();
+  };
+}
+
+const erase = '\r\u001b[K';
+
+export interface Bottom {
+  /** Empty = no line. */
+  show(text: string): void;
+  end(): void;
+}
+
+/** Until its end all that this process writes on the terminal goes above the line, whoever writes it: handlers print too. */
+export function openBottom(
+  io: Pick<Io, 'stdout' | 'stderr' | 'isTTY' | 'columns'>,
+  paint: (text: string) => string,
+): Bottom {
+  let shown = '';
+  let isFree = true; // nothing else stands in the last line
+  const write = io.stdout.write.bind(io.stdout);
+  const line = (): string => (shown === '' ? '' : `${paint(cutTo(shown, io.columns - 1))}\r`);
+  const undo = [io.stdout, ...(io.isTTY.stderr ? [io.stderr] : [])].map((stream) => above(stream));
+
+  function above(stream: NodeJS.WritableStream): () => void {
+    const original = stream.write;
+    stream.write = ((chunk: string | Uint8Array, ...more: never[]) => {
+      if (isFree && shown !== '') write(erase);
+      if (chunk.length > 0) isFree = typeof chunk === 'string' ? chunk.endsWith('\n') : chunk.at(-1) === 10;
+      const goesOn = original.call(stream, chunk as string, ...more);
+      if (isFree && shown !== '') write(line());
+      return goesOn;
+    }) as typeof stream.write;
+    return () => {
+      stream.write = original;
+    };
+  }
+
+  return {
+    show(text) {
+      if (text === shown) return;
+      const before = isFree && shown !== '' ? erase : '';
+      shown = text;
+      if (isFree) write(before + line());
+    },
+    end() {
+      this.show('');
+      for (const one of undo) one();
+    },
   };
 }

@@ -1,3 +1,4 @@
+import { hint } from '../../../core/base/nearest.ts';
 import {
   type ScheduleHistory,
   type ScheduleRun,
@@ -8,7 +9,6 @@ import type { App } from '../../../core/kernel/app/app.ts';
 import type { Schedule } from '../../../core/kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedule.ts';
 import { maxFlag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';

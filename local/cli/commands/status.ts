@@ -4,8 +4,7 @@ import type { StoppedJob } from '../../../core/kernel/app/breaker.ts';
 import { defaultEveryMs, flag, watchEveryMs, watchFlags } from '../config/flags.ts';
 import { duration, oneOf } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
-import { lateness } from '../output/lateness.ts';
-import { type Column, number, span, when } from '../output/ui.ts';
+import { type Column, lateness, number, span, when } from '../output/ui.ts';
 import { queueArgs, watchQueues } from './queue-picture.ts';
 
 const orders = ['ready', 'delayed', 'running', 'dead', 'oldest'] as const;

@@ -1,19 +1,18 @@
 /** `longshore schedule upsert`, `stored` and `remove`: schedules that are made at run time. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
+import { hint } from '../../../core/base/nearest.ts';
 import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedule.ts';
 import { keepsSchedules } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { flag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
-import { duration, integer, name, oneOf, words } from '../config/values.ts';
-import { given } from '../config/without-undefined.ts';
+import { duration, given, integer, name, oneOf, words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { type Column, span, type Ui, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { change } from './change.ts';
-import { payloadFlag, payloadOf } from './payload-argument.ts';
+import { payloadFlag, payloadOf } from './enqueue.ts';
 import { nameArgs, scheduleIn } from './show-schedule.ts';
 
 /** The name of its job, of one in code or one made at run time. Throws `NOT_FOUND`. */

@@ -1,15 +1,15 @@
 /** What `--watch` and `top` have in common: to look again and again, as a picture on a terminal and as lines elsewhere. */
 
+import type { ReadStream } from 'node:tty';
+import { stripVTControlCharacters } from 'node:util';
 import type { Clock } from '../../../core/base/clock.ts';
 import { createWaiters } from '../../backends/shared/waiters.ts';
 import { within } from '../../waiting.ts';
 import type { Input, Result } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
 import type { Io } from '../io.ts';
-import { openScreen } from '../output/screen.ts';
-import { createScroller, type Scroller } from '../output/scroller.ts';
 import { createUi, number, plain, span, type Ui } from '../output/ui.ts';
-import { wrapped } from '../output/width.ts';
+import { columnsOf, cutTo, wrapped } from '../output/width.ts';
 import { untilStopped } from './until-stopped.ts';
 
 export interface Watched<Picture extends object> {
@@ -150,4 +150,99 @@ function linesOf<Picture extends object>(
     ...lines.slice(first, first + shown),
     ...more,
   ];
+}
+
+const enter = '\u001b[?1049h\u001b[?25l';
+const leave = '\u001b[?25h\u001b[?1049l';
+const home = '\u001b[H';
+const clearLine = '\u001b[K';
+const clearBelow = '\u001b[J';
+
+export interface Screen {
+  /** One write without clearing first, so nothing flickers. Lines that do not fit are cut, and so are those below the last row. */
+  draw(lines: readonly string[]): void;
+  /** Gives the terminal back as it was, with the last picture on it. */
+  end(): void;
+}
+
+export interface ScreenListeners {
+  /** What one or several keys send. */
+  readonly onKeys: (keys: string) => void;
+  /** The window has another size. */
+  readonly onResize: () => void;
+}
+
+export function openScreen(
+  io: Pick<Io, 'stdin' | 'stdout' | 'isTTY' | 'columns' | 'rows'>,
+  { onKeys, onResize }: ScreenListeners,
+): Screen {
+  const keys = io.isTTY.stdin ? (io.stdin as ReadStream) : null;
+  const onData = (typed: Buffer | string) => onKeys(String(typed));
+  keys?.setRawMode?.(true);
+  keys?.on('data', onData);
+  io.stdout.on('resize', onResize);
+  io.stdout.write(enter);
+  let last: readonly string[] = [];
+  return {
+    draw(lines) {
+      last = lines.slice(0, io.rows - 1).map((line) => fitting(line, io.columns));
+      io.stdout.write(`${home}${last.map((line) => line + clearLine).join('\r\n')}${clearBelow}`);
+    },
+    end() {
+      io.stdout.off('resize', onResize);
+      keys?.off('data', onData);
+      keys?.setRawMode?.(false);
+      keys?.pause();
+      io.stdout.write(`${leave}${last.join('\n')}\n`);
+    },
+  };
+}
+
+/** A line that would wrap loses its colours with its end. */
+function fitting(line: string, columns: number): string {
+  const text = stripVTControlCharacters(line);
+  return columnsOf(text) <= columns ? line : cutTo(text, columns);
+}
+
+export type Scroller = ReturnType<typeof createScroller>;
+
+/** @param orders what the key `s` goes through */
+export function createScroller(orders: readonly [string, ...string[]]) {
+  let [first, order] = [0, 0];
+  return {
+    /** Of the body, at the top of the screen. */
+    get first() {
+      return first;
+    },
+    get order() {
+      return orders[order]!;
+    },
+    isOrdered: orders.length > 1,
+    /** `false`: a key that says nothing here. */
+    takes(keys: string, rows: number): boolean {
+      if (keys === 's' && orders.length > 1) order = (order + 1) % orders.length;
+      else {
+        const step = stepOf(keys, rows);
+        if (step === null) return false;
+        first = Math.max(0, first + step);
+      }
+      return true;
+    },
+    /** Not beyond what there is. */
+    keepWithin(most: number): void {
+      first = Math.max(0, Math.min(first, most));
+    },
+  };
+}
+
+/** By how many lines these keys scroll: the arrows, page up and down, home and end, and those of vi. */
+function stepOf(keys: string, rows: number): number | null {
+  const page = Math.max(1, rows - 8);
+  const steps: Readonly<Record<string, number>> = {
+    ...{ '\u001b[A': -1, '\u001bOA': -1, k: -1, '\u001b[B': 1, '\u001bOB': 1, j: 1 },
+    ...{ '\u001b[5~': -page, '\u001b[6~': page, ' ': page },
+    ...{ '\u001b[H': -Infinity, '\u001b[1~': -Infinity, g: -Infinity },
+    ...{ '\u001b[F': Infinity, '\u001b[4~': Infinity, G: Infinity },
+  };
+  return Object.hasOwn(steps, keys) ? steps[keys]! : null;
 }

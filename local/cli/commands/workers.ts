@@ -1,7 +1,7 @@
+import { hint } from '../../../core/base/nearest.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { flag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
 import { duration, oneOf, words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';

@@ -2,13 +2,13 @@
 
 import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
+import { hint } from '../../../core/base/nearest.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { Input } from '../definition.ts';
 import { CliError, longshoreCode, messageOf, usage } from '../errors.ts';
 import { loadConfig } from './config.ts';
-import { hint } from './nearest.ts';
-import { only } from './only.ts';
+import { only } from './open.ts';
 
 /** How an address opens, by what stands before its first colon. */
 const openers: Readonly<Record<string, (address: string) => Promise<QueueBackend>>> = {

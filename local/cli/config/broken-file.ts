@@ -5,8 +5,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nearest } from '../../../core/base/nearest.ts';
 import { firstUsersFrame } from '../output/stack.ts';
-import { nearest } from './nearest.ts';
 
 export interface Spot {
   readonly path: string;

@@ -2,16 +2,18 @@
 
 import { relative } from 'node:path';
 import { onDemand } from '../../../core/base/lazy.ts';
+import { hint } from '../../../core/base/nearest.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import { isBackend, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
+import { type Backends, isBackend, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { clientOf } from '../../../core/kernel/enqueue/connect.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { route } from '../../../core/routing/route.ts';
+import { usage } from '../errors.ts';
 import type { Io } from '../io.ts';
 import type { Config } from './config.ts';
-import { only } from './only.ts';
 
 interface Closing {
   close?(): Promise<void>;
@@ -98,4 +100,25 @@ export function createOpened(
     },
     close,
   };
+}
+
+/** Throws `USAGE` for a name that there is not, or that this config does not use. @param name 'default' where none is given */
+export function only(
+  backend: QueueBackend | Backends,
+  name: string | undefined,
+  config: string,
+): QueueBackend {
+  if (isBackend(backend)) {
+    if (name === undefined) return backend;
+    throw usage(
+      `Expected no --backend, because ${config} exports one backend without a name, got "${name}".`,
+    );
+  }
+  const here = Object.keys(backend).filter((one) => backend[one]);
+  const asked = name ?? here.find((one) => one === 'default') ?? here[0] ?? 'default';
+  const found = Object.hasOwn(backend, asked) ? backend[asked] : null;
+  if (found) return found;
+  throw usage(
+    `Expected --backend to be one of ${here.join(', ') || 'none'}, got "${asked}".${hint(asked, here)}`,
+  );
 }

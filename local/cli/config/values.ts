@@ -2,8 +2,8 @@
 
 import { InvalidArgumentError } from 'commander';
 import { namePattern } from '../../../core/base/checks.ts';
+import { hint, nearest } from '../../../core/base/nearest.ts';
 import { priorities, priorityOf } from '../../../core/base/priority.ts';
-import { hint, nearest } from './nearest.ts';
 
 const timeUnits: Readonly<Record<string, number>> = {
   ms: 1,
@@ -106,3 +106,9 @@ export function moment(text: string): Date {
 function wrong(expected: string, more = ''): InvalidArgumentError {
   return new InvalidArgumentError(`Expected ${expected}.${more}`);
 }
+
+/** The members that have a value: a flag that was not given leaves no member behind. */
+export const given = <T extends object>(
+  members: T,
+): { readonly [Name in keyof T]?: Exclude<T[Name], undefined> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;

@@ -134,3 +134,11 @@ export const bytes = (size: number): string =>
 export const megabytes = (bytes: number): string => `${number(bytes / 1024 ** 2)} MB`;
 export const when = (at: number): string => new Date(at).toISOString();
 export const count = (n: number, word: string): string => `${number(n)} ${word}${n === 1 ? '' : 's'}`;
+
+/** A job that waits longer is late, and then very late. */
+const lateMs = 60_000;
+const veryLateMs = 900_000;
+
+/** How something is shown that has waited so long. */
+export const lateness = (ms: number | null | undefined): Style | null =>
+  ms == null || ms <= lateMs ? null : ms <= veryLateMs ? 'yellow' : 'red';

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { openBottom } from '../../../local/cli/output/bottom.ts';
+import { openBottom } from '../../../local/cli/commands/show-running.ts';
 
 /** What a terminal shows of `\r`, `\n` and "erase to the end of the line". */
 function screenOf(written: string): string[] {

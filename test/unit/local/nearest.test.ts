@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hint, nearest } from '../../../local/cli/config/nearest.ts';
+import { hint, nearest } from '../../../core/base/nearest.ts';
 
 const names = ['invoice.mail', 'invoice.render', 'nightly-report', 'mail', 'exhausted', 'maxRetries'];
 

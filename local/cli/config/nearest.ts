@@ -1,1 +1,0 @@
-export { hint, nearest } from '../../../core/base/nearest.ts';
