@@ -9,8 +9,6 @@ export interface Bundled {
   readonly startBytes: number;
   /** Files that are loaded at the start. */
   readonly startInputs: string[];
-  /** Bytes that are loaded once modules have been that are imported on demand, named by the ends of their paths. */
-  bytesWith(...modules: readonly string[]): number;
 }
 
 const shape = {
@@ -50,31 +48,18 @@ export async function bundleFunction(
     }
     return [...loaded];
   }
-  const bytesOf = (paths: readonly string[]) => paths.reduce((sum, path) => sum + outputs[path]!.bytes, 0);
   const start = Object.keys(outputs).find((path) => path.endsWith('main.mjs'))!;
   const atStart = loadedBy(start);
   const startBytes = await joinFiles(folder, startFile, atStart, outputs);
   const partOf = (module: string) =>
     Object.keys(outputs).find((path) => path !== start && outputs[path]!.entryPoint?.endsWith(module));
-  const later = (part: string) => loadedBy(part).filter((path) => !atStart.includes(path));
   // Only this part: every worker function loads all of it, and with its first event.
   const worker = partOf('functions/aws/lambda/worker.ts') ?? partOf('functions/aws/lambda/worker.js');
-  const ofWorker = worker === undefined ? [] : later(worker);
-  const workerBytes = worker === undefined ? 0 : await joinFiles(folder, workerFile, ofWorker, outputs);
-  return {
-    startBytes,
-    startInputs: atStart.flatMap((path) => Object.keys(outputs[path]!.inputs)),
-    bytesWith(...modules) {
-      const loaded = new Set<string>();
-      for (const module of modules) {
-        const part = partOf(module);
-        if (part === undefined) throw new Error(`Expected ${module} to be imported on demand, it is not.`);
-        for (const path of later(part)) loaded.add(path);
-      }
-      const joined = ofWorker.some((path) => loaded.has(path)) ? workerBytes : 0;
-      return startBytes + joined + bytesOf([...loaded].filter((path) => !ofWorker.includes(path)));
-    },
-  };
+  if (worker !== undefined) {
+    const ofWorker = loadedBy(worker).filter((path) => !atStart.includes(path));
+    await joinFiles(folder, workerFile, ofWorker, outputs);
+  }
+  return { startBytes, startInputs: atStart.flatMap((path) => Object.keys(outputs[path]!.inputs)) };
 }
 
 /** Some packages still load node's modules with `require`, which an ES module does not have. */

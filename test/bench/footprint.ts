@@ -66,7 +66,7 @@ export async function bundle(bench: Bench): Promise<Row[]> {
       write: false,
       logLevel: 'silent',
     });
-    rows.push(limitRow(what, 'KB', [outputFiles[0]!.contents.length / 1024], 20));
+    rows.push(limitRow(what, 'KB', [outputFiles[0]!.contents.length / 1024], null));
   }
   return rows;
 }

@@ -9,6 +9,7 @@ import { build } from 'esbuild';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleFunction } from '../../infra/aws/bundle.ts';
+import { mostBytes } from '../bench/aws/start.ts';
 import { shared } from '../kit/shared/shared.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -223,7 +224,7 @@ describe('an installed package', () => {
     expect(urls.filter((url) => foreign.test(url))).toEqual([]);
   });
 
-  it('starts a bundled worker with no other package, and with at most 74 kB', async () => {
+  it('starts a bundled worker with no other package', async () => {
     const bundle = await build({
       stdin: {
         contents: `export { connect, createApp, defineJob, startWorker } from 'longshore';`,
@@ -248,10 +249,7 @@ describe('an installed package', () => {
     const inputs = [...atStart].flatMap((path) => Object.entries(outputs[path]!.inputs));
     const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
     expect(files.filter((path) => !path.startsWith('node_modules/longshore/core/'))).toEqual([]);
-    const bytes = [...atStart].reduce((sum, path) => sum + outputs[path]!.bytes, 0);
-    process.stdout.write(`core, bundled and minified, at the start of a worker: ${bytes} bytes\n`);
-    expect(bytes).toBeGreaterThan(10_000);
-    expect(bytes).toBeLessThanOrEqual(74_000);
+    expect(files.length).toBeGreaterThan(0);
   });
 
   it.each(['esm', 'cjs'] as const)(
@@ -276,13 +274,13 @@ describe('an installed package', () => {
     },
   );
 
-  it('lets a function on Lambda start with at most 35 KB', async () => {
+  it('lets a function on Lambda start without the code of the first job', async () => {
     const entry = join(consumer, 'function.mjs');
     writeFileSync(entry, lambdaFunction);
     const { startBytes, startInputs } = await bundleFunction(entry, join(consumer, 'function'));
     expect(startInputs.filter((path) => /bundle-(run|worker)\.js$|croner|@aws-sdk/.test(path))).toEqual([]);
     expect(startInputs.some((path) => path.endsWith('longshore/core/bundle.js'))).toBe(true);
-    expect(startBytes).toBeLessThanOrEqual(35 * 1024);
+    expect(startBytes).toBeLessThanOrEqual(mostBytes);
   });
 });
 

@@ -5,6 +5,7 @@ import { LongshoreError } from '../../base/errors.ts';
 import type { RecordFilter, RecordPage, RecordStore, Retention } from '../../contract/store.ts';
 import { forEach } from '../parallel.ts';
 import { createEndWatchers } from './end-watchers.ts';
+import { payloadOf } from './payload.ts';
 import {
   agesFrom,
   begin,
@@ -121,9 +122,7 @@ export function recordStore(
     },
     page,
     async payload(id) {
-      const body = await bodyOf(id);
-      const { payloadOf } = await import('./payload.ts'); // only people ask
-      return payloadOf(body);
+      return payloadOf(await bodyOf(id));
     },
     body: bodyOf,
     watchEnd: table.watchEnd ?? (({ id }, look) => ({ hears: false, stop: watchers.add(id, look) })),

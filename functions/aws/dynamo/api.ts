@@ -3,13 +3,13 @@
 import { type Service, serviceOf } from '../../../core/kit/service.ts';
 import { type Remedies, sdkError } from '../sdk-error.ts';
 import type { DynamoTableOptions } from './options.ts';
-import type { DynamoApi } from './sdk.ts';
+import { type DynamoApi, openApi } from './sdk.ts';
 
 export type Dynamo = Service<DynamoApi>;
 
 export const openDynamo = (options: DynamoTableOptions): Dynamo =>
   serviceOf(
-    async () => (await import('./sdk.ts')).openApi(options),
+    () => openApi(options),
     (during, error) => sdkError(`DynamoDB failed while ${during} (table ${options.table})`, error, remedies),
   );
 

@@ -1,4 +1,4 @@
-/** The audit log in the table. Loaded when somebody acts or reads it. */
+/** The audit log in the table. */
 
 import type { AuditLog } from '../../../core/contract/audit.ts';
 import { auditKeepMs, auditLog } from '../../../core/kit/records/audit-log.ts';

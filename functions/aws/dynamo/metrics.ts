@@ -1,4 +1,4 @@
-/** Numbers in the table. Loaded with the first of them. */
+/** Numbers in the table. */
 
 import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
 import { forEach } from '../../../core/kit/parallel.ts';

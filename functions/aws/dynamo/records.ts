@@ -6,6 +6,7 @@ import { finalStatuses, pastOf, shardOf } from '../../../core/kit/records/partit
 import { agesFrom, isDead, type RecordRow } from '../../../core/kit/records/row.ts';
 import type { RecordTable, Versioned } from '../../../core/kit/records/store.ts';
 import type { Dynamo } from './api.ts';
+import { pageOf } from './list.ts';
 import type { Item } from './sdk.ts';
 import {
   expiry,
@@ -60,7 +61,6 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     write: (row, over) => dynamo.call('recording', (api) => api.write(itemOf(row), over)),
 
     async page(query, max, past) {
-      const { pageOf } = await import('./list.ts'); // only people ask
       const rowsOf = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
       return pageOf(dynamo, rowsOf, query, max, past);
     },

@@ -1,4 +1,4 @@
-/** Texts of steps and events in the table. Loaded with the first step. */
+/** Texts of steps and events in the table. */
 
 import { randomUUID } from 'node:crypto';
 import type { StepStore } from '../../../core/contract/steps.ts';

@@ -1,37 +1,40 @@
-/** Keys, records and workers in the table. Loaded with the first of them. */
+/** Keys, records, workers and the other stores in the table. */
 
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../core/base/clock.ts';
-import { onDemand } from '../../../core/base/lazy.ts';
-import type { WorkerRegistry } from '../../../core/contract/store.ts';
+import type { Stores, WorkerRegistry } from '../../../core/contract/store.ts';
+import { batchStore } from '../../../core/kit/records/batches.ts';
 import { endOf, type KeyTable, keyStore, type StoredKey } from '../../../core/kit/records/keys.ts';
-import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
 import { defaultRetention, recordStore } from '../../../core/kit/records/store.ts';
 import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
 import { forgetWorkerMs } from '../../../core/kit/worker-state.ts';
 import { type Dynamo, openDynamo } from './api.ts';
+import { dynamoAudit } from './audit.ts';
+import { dynamoLimits } from './limits.ts';
+import { dynamoMetrics } from './metrics.ts';
 import type { DynamoStoreOptions } from './options.ts';
 import { dynamoRecords } from './records.ts';
+import { dynamoSchedules } from './schedules.ts';
 import { expiry, sortKeyOf } from './sort-keys.ts';
+import { dynamoSteps } from './steps.ts';
 import { partitionKey, sortKey } from './table.ts';
+import { dynamoTexts } from './texts.ts';
 
-export function openStores(options: DynamoStoreOptions): OpenStores {
+export function openStores(options: DynamoStoreOptions): Stores & Required<Pick<Stores, 'close'>> {
   const { clock = systemClock } = options;
   const dynamo = openDynamo(options);
   const retention = { ...defaultRetention, ...options.retention };
-  const records = recordStore(dynamoRecords(dynamo, retention), { clock, retention });
   return {
     keys: keyStore(keysIn(dynamo), clock),
-    records,
-    writer: records.writer,
+    records: recordStore(dynamoRecords(dynamo, retention), { clock, retention }),
     workers: workersIn(dynamo),
-    metrics: async () => (await import('./metrics.ts')).dynamoMetrics(dynamo),
-    audit: async () => (await import('./audit.ts')).dynamoAudit(dynamo),
-    limits: onDemand(async () => (await import('./limits.ts')).dynamoLimits(dynamo, clock)),
-    steps: async () => (await import('./steps.ts')).dynamoSteps(dynamo),
-    batches: onDemand(async () => (await import('./batches.ts')).dynamoBatches(dynamo, clock)),
-    schedules: onDemand(async () => (await import('./schedules.ts')).dynamoSchedules(dynamo)),
-    load: dynamo.api,
+    metrics: dynamoMetrics(dynamo),
+    audit: dynamoAudit(dynamo),
+    limits: dynamoLimits(dynamo, clock),
+    steps: dynamoSteps(dynamo),
+    batches: batchStore(dynamoTexts(dynamo, 'batch', 'lo'), clock),
+    schedules: dynamoSchedules(dynamo),
+    load: async () => void (await dynamo.api()),
     close: dynamo.close,
   };
 }

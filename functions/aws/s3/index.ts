@@ -3,7 +3,9 @@
 import { config, shown } from '../../../core/base/errors.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
 import { serviceOf } from '../../../core/kit/service.ts';
+import { type Remedies, sdkError } from '../sdk-error.ts';
 import type { S3PayloadsOptions } from './options.ts';
+import { openS3 } from './sdk.ts';
 
 export type { S3Client, S3PayloadsOptions } from './options.ts';
 
@@ -22,8 +24,8 @@ export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
     );
   }
   const { call } = serviceOf(
-    async () => (await import('./sdk.ts')).openS3(options),
-    async (during, error) => (await import('./errors.ts')).s3Error(during, bucket, error),
+    () => openS3(options),
+    (during, error) => sdkError(`S3 failed while ${during} (bucket ${bucket})`, error, remedies),
   );
   return {
     put: (key, bytes) => call('keeping a payload', (s3) => s3.put(prefix + key, bytes)),
@@ -31,3 +33,10 @@ export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
     delete: (key) => call('removing a payload', (s3) => s3.delete(prefix + key)),
   };
 }
+
+const remedies: Remedies = {
+  NoSuchBucket: 'Create the bucket, or correct its name.',
+  // Without the permission to list, S3 answers this for a missing object too.
+  AccessDenied:
+    'Allow s3:GetObject, s3:PutObject and s3:DeleteObject on its objects, and s3:ListBucket on itself.',
+};

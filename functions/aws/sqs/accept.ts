@@ -27,8 +27,8 @@ const longestInLambdaMs = 3_600_000;
 /** @param refunds `null` where no queue is FIFO */
 export function createAcceptor(
   { clock, foreign }: Connection,
-  settler: () => Promise<Settler>,
-  refunds: (() => Promise<RefundedDeliveries>) | null,
+  sendOn: Settler['sendOn'],
+  refunds: RefundedDeliveries | null,
 ) {
   return {
     /** @param receivedAt when the messages were received; without it, the earliest that Lambda may have received them */
@@ -47,7 +47,7 @@ export function createAcceptor(
         let delivery = received;
         try {
           if (rule) delivery = await asJob(rule, name, received);
-          const counts = fifo && delivery.receiveCount > 1 ? await refunds?.() : null;
+          const counts = fifo && delivery.receiveCount > 1 ? refunds : null;
           const refunded = (await counts?.of(delivery.messageId)) ?? 0;
           const lease = leaseFrom(delivery, { address, receivedAt, expiresAt, refunded });
           const { notBefore } = tagsOf(delivery);
@@ -59,7 +59,6 @@ export function createAcceptor(
       }
       if (early.length === 0) return { leases, postponed: [], failed };
       try {
-        const { sendOn } = await settler();
         const sent = await sendOn(
           early.map(({ lease, notBefore }) => ({ lease, notBefore, attempts: lease.attempt - 1 })),
         );

@@ -1,15 +1,20 @@
-/** What the CLI and the dashboard ask of SQS. */
+/** What the CLI and the dashboard ask of SQS, and whether a queue can do what it has to. */
 
 import { config } from '../../../core/base/errors.ts';
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import { checkQueue } from './check.ts';
 import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
+import { sqsDiagnosis } from './diagnose.ts';
 
-export type Admin = Required<Omit<QueueAdmin, 'know' | 'diagnose' | 'probe' | 'statsScanMessages'>>;
+export interface Admin extends Required<Omit<QueueAdmin, 'know' | 'probe' | 'statsScanMessages'>> {
+  checkQueue(queue: string): Promise<unknown>;
+}
 
 export function adminOf(connection: Connection): Admin {
   return {
+    checkQueue: (queue) => checkQueue(connection, queue),
+    diagnose: async (request) => sqsDiagnosis(connection, request),
     async check(needsOf) {
       const advice: string[] = [];
       for (const { name } of connection.queues.all()) {

@@ -3,9 +3,11 @@
 import { systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import { serviceOf } from '../../../core/kit/service.ts';
+import { sqsError } from './errors.ts';
 import type { ConnectionOptions } from './options.ts';
 import { type QueueAddress, type Queues, resolveQueues } from './queues.ts';
-import type { Scheduler } from './scheduler.ts';
+import { createScheduler } from './scheduler.ts';
+import { openSqs } from './sdk.ts';
 
 export type Connection = ReturnType<typeof createConnection>;
 
@@ -29,11 +31,8 @@ export function createConnection(options: ConnectionOptions) {
     );
   }
 
-  const service = serviceOf(
-    async () => (await import('./sdk.ts')).openSqs(region, options),
-    async (during, error) => (await import('./errors.ts')).sqsError(during, error),
-  );
-  let scheduler: Scheduler | null = null;
+  const service = serviceOf(() => openSqs(region, options), sqsError);
+  const scheduler = options.scheduler ? createScheduler(service, region, options.scheduler) : null;
 
   return {
     ...service,
@@ -43,12 +42,7 @@ export function createConnection(options: ConnectionOptions) {
     /** Throws `CONFIG` for a queue that is not known. */
     addressOf: (queue: string): QueueAddress => checkKeys(queues.of(queue)),
     /** `null`: none is configured. */
-    async scheduler(): Promise<Scheduler | null> {
-      if (!options.scheduler) return null;
-      const { createScheduler } = await import('./scheduler.ts');
-      scheduler ??= createScheduler(service, region, options.scheduler);
-      return scheduler;
-    },
+    scheduler,
     async close(): Promise<void> {
       await service.close();
       await scheduler?.close();

@@ -12,7 +12,7 @@ export async function dispatch(
   messages: readonly SqsMessage[],
   verb?: 'send' | 'sendBack',
 ): Promise<(Failure | null)[]> {
-  const far = messages.some(({ dueAt }) => dueAt !== null) ? await connection.scheduler() : null;
+  const far = messages.some(({ dueAt }) => dueAt !== null) ? connection.scheduler : null;
   const scheduled = new Set(far ? messages.filter((message) => far.takes(address, message)) : []);
   const direct = messages.filter((message) => !scheduled.has(message));
   const [sent, planned] = await Promise.all([

@@ -4,15 +4,20 @@ import { checkInteger } from '../../../core/base/checks.ts';
 import { config } from '../../../core/base/errors.ts';
 import { onDemand, verbsOf } from '../../../core/base/lazy.ts';
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
-import type { JobSender, QueueBackend } from '../../../core/contract/queue.ts';
-import type { Polling } from '../../../core/kit/long-polling.ts';
-import type { Acceptor } from './accept.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { createPolling } from '../../../core/kit/long-polling.ts';
+import { createRefundedDeliveries } from '../../../core/kit/metadata.ts';
+import { type Acceptor, createAcceptor } from './accept.ts';
 import type { Admin } from './admin.ts';
+import { mostEntries } from './batches.ts';
 import { createConnection } from './connection.ts';
+import { createSender } from './enqueue.ts';
+import { createLaneOrder } from './lanes.ts';
 import { longestHiddenMs, maxBodyBytes } from './limits.ts';
 import type { SqsOptions } from './options.ts';
 import type { Queues } from './queues.ts';
-import type { Settler } from './settle.ts';
+import { createReceiver } from './receive.ts';
+import { createSettler, type Settler } from './settle.ts';
 
 export type { SqsOptions } from './options.ts';
 
@@ -29,7 +34,7 @@ export interface SqsBackend extends QueueBackend {
   check(queues?: readonly string[]): Promise<void>;
 }
 
-/** Opens nothing before the first use, and loads each part when it is first used. */
+/** Opens nothing, and loads no SDK, before the first use. */
 export function sqs(options: SqsOptions): SqsBackend {
   const { longPollMs = 5_000, keys } = options;
   checkInteger('longPollMs of sqs()', longPollMs, 1_000);
@@ -37,42 +42,21 @@ export function sqs(options: SqsOptions): SqsBackend {
     throw config(`Expected longPollMs of sqs() to be at most 20000, got ${longPollMs}.`);
   const connection = createConnection(options);
   const { clock, queues } = connection;
-  const refunds = keys
-    ? onDemand(async () => {
-        const { createRefundedDeliveries } = await import('../../../core/kit/metadata.ts');
-        return createRefundedDeliveries(keys, clock, 'sqs-uncounted');
-      })
-    : null;
-  const sender = onDemand(async () => (await import('./enqueue.ts')).createSender(connection));
-  const settler = onDemand(async () => (await import('./settle.ts')).createSettler(connection, refunds));
-  const acceptor = onDemand(async () =>
-    (await import('./accept.ts')).createAcceptor(connection, settler, refunds),
-  );
-  const receiver = onDemand(async () =>
-    (await import('./receive.ts')).createReceiver(connection, await acceptor()),
-  );
+  const refunds = keys ? createRefundedDeliveries(keys, clock, 'sqs-uncounted') : null;
+  const { sendOn, ...settler } = createSettler(connection, refunds);
+  const acceptor = createAcceptor(connection, sendOn, refunds);
+  /** What people ask for, and what a polling worker asks once: a function needs none of it. */
   const admin = onDemand(async () => (await import('./admin.ts')).adminOf(connection));
-  let polling: Promise<Polling> | null = null;
-  const polls = onDemand(() => {
-    polling = openPolling();
-    return polling;
+  const order = createLaneOrder();
+  const polling = createPolling({
+    clock,
+    longPollMs,
+    mostPerCall: mostEntries,
+    mostPerPoll: () => mostEntries,
+    addressesOf: (queue) => order.next(queues.lanesOf(queue)),
+    receive: createReceiver(connection, acceptor, admin).receive,
+    release: async (leases) => void (await settler.release(leases)),
   });
-  async function openPolling(): Promise<Polling> {
-    const { createPolling } = await import('../../../core/kit/long-polling.ts');
-    const { mostEntries } = await import('./batches.ts');
-    const { createLaneOrder } = await import('./lanes.ts');
-    const { receive } = await receiver();
-    const order = createLaneOrder();
-    return createPolling({
-      clock,
-      longPollMs,
-      mostPerCall: mostEntries,
-      mostPerPoll: () => mostEntries,
-      addressesOf: (queue) => order.next(queues.lanesOf(queue)),
-      receive,
-      release: async (leases) => void (await (await settler()).release(leases)),
-    });
-  }
 
   return {
     name: 'sqs',
@@ -80,27 +64,28 @@ export function sqs(options: SqsOptions): SqsBackend {
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: longestHiddenMs },
     queues,
     keepsOrder: (queue, order) => order === 'wait' && queues.of(queue).fifo,
-    ...verbsOf<Acceptor>(['accept'], acceptor),
+    ...acceptor,
     async check(names = queues.all().map(({ name }) => name)) {
-      const { checkQueue } = await import('./check.ts');
-      for (const queue of names) await checkQueue(connection, queue);
+      for (const queue of names) await (await admin()).checkQueue(queue);
     },
 
-    ...verbsOf<JobSender>(['enqueue'], sender),
-    ...verbsOf<Pick<Polling, 'fetch'>>(['fetch'], polls),
+    ...createSender(connection),
+    fetch: polling.fetch,
     reapExpired: async () => 0, // SQS does it itself
-    ...verbsOf<Omit<Settler, 'sendOn'>>(['ack', 'nack', 'abandon', 'renew', 'release'], settler),
+    ...settler,
     admin: {
-      ...verbsOf<Omit<Admin, 'deadLetters'>>(['stats', 'check', 'peek', 'clear', 'pause', 'resume'], admin),
+      ...verbsOf<Omit<Admin, 'checkQueue' | 'deadLetters'>>(
+        ['stats', 'check', 'peek', 'clear', 'pause', 'resume', 'diagnose'],
+        admin,
+      ),
+      deadLetters: verbsOf(['list', 'retry', 'discard'], async () => (await admin()).deadLetters),
       know(names) {
         // Behind a prefix a name is as good as a URL. Where a list of URLs is given, there are no others.
         if (queues.prefix !== null) names.forEach(queues.of);
       },
-      diagnose: async (request) => (await import('./diagnose.ts')).sqsDiagnosis(connection, request),
-      deadLetters: verbsOf(['list', 'retry', 'discard'], async () => (await admin()).deadLetters),
     },
     async close() {
-      await (await polling)?.close();
+      await polling.close();
       await connection.close();
     },
   };

@@ -2,12 +2,12 @@
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Acceptor } from './accept.ts';
+import type { Admin } from './admin.ts';
 import { deliveryOf } from './attributes.ts';
-import { checkQueue } from './check.ts';
 import type { Connection } from './connection.ts';
 import type { QueueAddress } from './queues.ts';
 
-export function createReceiver(connection: Connection, { accept }: Acceptor) {
+export function createReceiver(connection: Connection, { accept }: Acceptor, admin: () => Promise<Admin>) {
   const { clock, call } = connection;
   const checks = new Map<string, Promise<unknown>>();
 
@@ -15,7 +15,7 @@ export function createReceiver(connection: Connection, { accept }: Acceptor) {
   function check(queue: string): Promise<unknown> {
     const known = checks.get(queue);
     if (known) return known;
-    const begun = checkQueue(connection, queue);
+    const begun = admin().then((it) => it.checkQueue(queue));
     checks.set(queue, begun);
     begun.catch(() => checks.delete(queue));
     return begun;

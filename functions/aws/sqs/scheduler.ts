@@ -10,6 +10,7 @@ import { type Remedies, sdkError } from '../sdk-error.ts';
 import { type Failure, failedBy } from './batches.ts';
 import type { SchedulerOptions } from './options.ts';
 import type { QueueAddress } from './queues.ts';
+import { openScheduler } from './scheduler-sdk.ts';
 import type { SqsApi } from './sdk.ts';
 import { groupId, type SqsMessage } from './send.ts';
 
@@ -25,7 +26,7 @@ export function createScheduler(
   options: SchedulerOptions,
 ) {
   const { call, close } = serviceOf(
-    async () => (await import('./scheduler-sdk.ts')).openScheduler(region, options),
+    () => openScheduler(region, options),
     (during, error) => sdkError(`EventBridge Scheduler failed ${during}`, error, remedies),
   );
   const deadLetterArns = new Map<string, Promise<string>>();

@@ -29,10 +29,7 @@ export interface Settler extends JobSettler {
 }
 
 /** @param refunds `null` where no queue is FIFO */
-export function createSettler(
-  connection: Connection,
-  refunds: (() => Promise<RefundedDeliveries>) | null,
-): Settler {
+export function createSettler(connection: Connection, refunds: RefundedDeliveries | null): Settler {
   const { clock, call } = connection;
   const { addressOf, hideableMs, drop, hide } = createSettleRequests(connection);
   const table = createLeaseTable(clock.now);
@@ -91,7 +88,7 @@ export function createSettler(
 
   /** Where a copy would lose its rank in a group, the message itself comes back. */
   async function comeBack(mine: readonly JobLease[], delayMs: number, countAttempt: boolean) {
-    const counts = countAttempt ? null : await refunds?.();
+    const counts = countAttempt ? null : refunds;
     if (counts) await forEach(mine, (lease) => counts.add(receiptOf(lease).messageId));
     return hide(mine, delayMs);
   }
@@ -127,7 +124,7 @@ export function createSettler(
       }
       return settleOne(lease, (mine) => comeBack(mine, delayMs, countAttempt));
     },
-    abandon(lease, why) {
+    async abandon(lease, why) {
       const { deadLetterUrl, fifo } = addressOf(lease);
       return settleOne(lease, async (mine) => {
         if (why.reason !== 'cancelled') {

@@ -5,7 +5,7 @@ import type { PayloadStore } from '../../../core/contract/store.ts';
 import { serviceOf } from '../../../core/kit/service.ts';
 import { checkStorage } from '../storage/access.ts';
 import { storageError } from '../storage/errors.ts';
-import type { BlobPayloadsOptions } from './sdk.ts';
+import { type BlobPayloadsOptions, openBlobs } from './sdk.ts';
 
 export type { BlobPayloadsOptions } from './sdk.ts';
 
@@ -28,7 +28,7 @@ export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
   checkStorage(options, 'blobPayloads()');
   const failure = { service: 'Blob storage', where: `container ${container}` };
   const { call } = serviceOf(
-    async () => (await import('./sdk.ts')).openBlobs(options),
+    () => openBlobs(options),
     (during, error) => storageError(failure, during, error),
   );
   return {

@@ -5,11 +5,12 @@ import { systemClock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { serviceOf } from '../../../core/kit/service.ts';
 import type { Access } from './access.ts';
-import type { Administration, Prepare } from './administration.ts';
+import { type Administration, openAdministration, type Prepare } from './administration.ts';
 import type { ServiceBusApi } from './api.ts';
 import { serviceBusError } from './errors.ts';
 import type { ConnectionOptions } from './options.ts';
 import { resolveQueues } from './queues.ts';
+import { openServiceBus } from './sdk.ts';
 
 export type Connection = ReturnType<typeof createConnection>;
 
@@ -30,13 +31,11 @@ export function createConnection(options: ConnectionOptions, access: () => Acces
   async function open(): Promise<ServiceBusApi> {
     const opened = access();
     if ('connectionString' in opened) await refuseBasic();
-    const { openServiceBus } = await import('./sdk.ts');
     return openServiceBus(opened, retries);
   }
 
   /** `null` for an emulator. */
   async function administration(): Promise<Administration | null> {
-    const { openAdministration } = await import('./administration.ts');
     return openAdministration(access(), prepare);
   }
 

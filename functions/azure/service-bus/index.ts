@@ -2,15 +2,16 @@
 
 import { checkInteger } from '../../../core/base/checks.ts';
 import { config } from '../../../core/base/errors.ts';
-import { verbsOf } from '../../../core/base/lazy.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
-import type { Polling } from '../../../core/kit/long-polling.ts';
+import { createPolling } from '../../../core/kit/long-polling.ts';
 import { createWarnings } from '../../../core/kit/warnings.ts';
 import { type Access, accessOf } from './access.ts';
 import type { Prepare } from './administration.ts';
 import { createBeginnings } from './beginnings.ts';
-import type { Checked } from './check.ts';
+import { adviceFor, type Checked, checkQueues } from './check.ts';
 import { createConnection } from './connection.ts';
+import { deadLettersOf, statsOf } from './dead-letters.ts';
+import { serviceBusDiagnosis } from './diagnose.ts';
 import { createSender } from './enqueue.ts';
 import { createIntentLog } from './intent-log.ts';
 import { createLocks } from './locks.ts';
@@ -66,25 +67,17 @@ export function openServiceBusBackend(
   const intents = keys ? createIntentLog(keys, clock) : null;
   const { own, pushed, repeat } = createSettlers(connection, locks, intents, beginnings);
   const { receive, accept } = createReceiver(connection, locks, repeat, intents, beginnings);
-  // Loaded on first use: a function neither fetches nor lists.
-  let polling: Promise<Polling> | null = null;
-  const polls = (): Promise<Polling> => {
-    polling ??= import('../../../core/kit/long-polling.ts').then(({ createPolling }) =>
-      createPolling({
-        clock,
-        longPollMs,
-        mostPerCall,
-        mostPerPoll: () => mostPerCall,
-        addressesOf: (queue) => [addressOf(queue)],
-        receive,
-        async release(leases) {
-          for (const lease of leases) await own.nack(lease, { delayMs: 0, countAttempt: false });
-        },
-      }),
-    );
-    return polling;
-  };
-  const deadLetters = async () => (await import('./dead-letters.ts')).deadLettersOf(connection, maxBodyBytes);
+  const polling = createPolling({
+    clock,
+    longPollMs,
+    mostPerCall,
+    mostPerPoll: () => mostPerCall,
+    addressesOf: (queue) => [addressOf(queue)],
+    receive,
+    async release(leases) {
+      for (const lease of leases) await own.nack(lease, { delayMs: 0, countAttempt: false });
+    },
+  });
 
   return {
     name: 'servicebus',
@@ -92,8 +85,7 @@ export function openServiceBusBackend(
     queues,
     accept,
     pushed,
-    check: async (names = queues.all().map(({ name }) => name)) =>
-      (await import('./check.ts')).checkQueues(connection, names),
+    check: async (names = queues.all().map(({ name }) => name)) => checkQueues(connection, names),
 
     checkFailed(queue) {
       const { failedEntity } = addressOf(queue);
@@ -111,7 +103,7 @@ export function openServiceBusBackend(
           `Expected serviceBus() to have keys, because ${uncounted} has sessions: without them a job that kills its process is never counted. Give it those of a store: keys: store.keys.`,
         );
       await locks.released();
-      return (await polls()).fetch(request);
+      return polling.fetch(request);
     },
     async reapExpired() {
       await locks.released(); // of leases that were held here; Service Bus itself does the rest
@@ -123,11 +115,11 @@ export function openServiceBusBackend(
         // Where the names are mapped, the map is complete.
         if (options.queues === undefined) for (const name of names) addressOf(name);
       },
-      check: async (needsOf) => (await import('./check.ts')).adviceFor(connection, needsOf),
-      diagnose: async (request) => (await import('./diagnose.ts')).serviceBusDiagnosis(connection, request),
+      check: async (needsOf) => adviceFor(connection, needsOf),
+      diagnose: async (request) => serviceBusDiagnosis(connection, request),
       statsScanMessages: true,
-      stats: async (queue) => (await import('./dead-letters.ts')).statsOf(connection, queue),
-      deadLetters: verbsOf(['list', 'retry', 'discard'], deadLetters),
+      stats: async (queue) => statsOf(connection, queue),
+      deadLetters: deadLettersOf(connection, maxBodyBytes),
       peek: () => refuse('tell what would be fetched next: it shows running messages like waiting ones'),
       clear: () =>
         refuse(
@@ -137,7 +129,7 @@ export function openServiceBusBackend(
       resume: () => refuse('pause, so there is nothing to resume. Set the queue to Active in the portal'),
     },
     async close() {
-      await (await polling)?.close();
+      await polling.close();
       locks.close();
       await connection.close();
     },

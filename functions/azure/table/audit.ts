@@ -1,4 +1,4 @@
-/** The audit log in the table. Loaded when somebody acts or reads it. */
+/** The audit log in the table. */
 
 import { withoutSeparators } from '../../../core/base/json.ts';
 import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';

@@ -2,14 +2,15 @@
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import { lazyStores } from '../../../core/kit/records/lazy-stores.ts';
 import { checkStorage } from '../storage/access.ts';
+import { migrateTable } from './migrate.ts';
 import type { TableStoreOptions } from './options.ts';
+import { openStores } from './stores.ts';
 
 export type { TableStoreOptions } from './options.ts';
 
 /**
- * Loads and opens nothing before the first use. The table must exist: `longshore migrate` or a template makes it. Times are
+ * Opens nothing, and loads no SDK, before the first use. The table must exist: `longshore migrate` or a template makes it. Times are
  * those of the processes' clocks, so the clocks of the hosts should agree to the second.
  */
 export function tableStore(options: TableStoreOptions): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
@@ -21,7 +22,7 @@ export function tableStore(options: TableStoreOptions): Stores & Required<Pick<S
   }
   checkStorage(options, 'tableStore()');
   return {
-    ...lazyStores(async () => (await import('./stores.ts')).openStores(options)),
-    migrate: async () => (await import('./migrate.ts')).migrateTable(options),
+    ...openStores(options),
+    migrate: () => migrateTable(options),
   };
 }

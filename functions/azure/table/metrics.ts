@@ -1,4 +1,4 @@
-/** Numbers in the table. Loaded with the first of them. */
+/** Numbers in the table. */
 
 import { slices } from '../../../core/base/slices.ts';
 import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';

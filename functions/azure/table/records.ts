@@ -15,6 +15,7 @@ import {
   textOf,
   textProperties,
 } from './layout.ts';
+import { pageOf } from './list.ts';
 import type { Entity, Found, Step } from './sdk.ts';
 
 /** One purge call removes at most so many records of a partition: three steps each, and a transaction holds a hundred. */
@@ -116,7 +117,6 @@ export function tableRecords(table: Table): RecordTable {
     },
 
     async page(query, max, past) {
-      const { pageOf } = await import('./list.ts'); // only people ask
       const rowsOf = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
       return pageOf(table, rowsOf, query, max, past);
     },

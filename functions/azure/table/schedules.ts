@@ -1,4 +1,4 @@
-/** Schedules that were made at run time. Loaded with the first tick, or with the first of them. */
+/** Schedules that were made at run time. */
 
 import { withoutSeparators } from '../../../core/base/json.ts';
 import type { ScheduleStore, StoredSchedule } from '../../../core/contract/schedules.ts';

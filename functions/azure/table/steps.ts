@@ -1,4 +1,4 @@
-/** Texts of steps and events in the table. Loaded with the first step, and by a purge. */
+/** Texts of steps and events in the table. */
 
 import type { StepStore } from '../../../core/contract/steps.ts';
 import { sortable } from '../../../core/kit/records/sortable.ts';

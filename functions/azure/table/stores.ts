@@ -1,29 +1,36 @@
-/** Loaded with the first key, record or heartbeat. */
+/** Keys, records, workers and the other stores in the table. */
 
 import { systemClock } from '../../../core/base/clock.ts';
-import { onDemand } from '../../../core/base/lazy.ts';
-import type { WorkerRegistry } from '../../../core/contract/store.ts';
+import type { Stores, WorkerRegistry } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
+import { batchStore } from '../../../core/kit/records/batches.ts';
 import { keyStore } from '../../../core/kit/records/keys.ts';
-import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
+import { limitStore, mostSlotsOfItem } from '../../../core/kit/records/limits.ts';
 import { defaultRetention, type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
 import { forgetWorkerMs } from '../../../core/kit/worker-state.ts';
 import { openTable, type Table } from './api.ts';
+import { tableAudit } from './audit.ts';
 import { purgeKeys, tableKeys } from './keys.ts';
 import { every, momentText, workersPartition as partition, safe, textOf, textProperties } from './layout.ts';
+import { tableMetrics } from './metrics.ts';
 import type { TableStoreOptions } from './options.ts';
 import { tableRecords } from './records.ts';
+import { tableSchedules } from './schedules.ts';
 import type { TableApi } from './sdk.ts';
+import { purgeSteps, tableSteps } from './steps.ts';
+import { purgeTexts, tableTexts } from './texts.ts';
 
-export function openStores(options: TableStoreOptions): OpenStores {
+/** All jobs that wait for a key are written with every change of it. */
+const mostWaiters = 250;
+
+export function openStores(options: TableStoreOptions): Stores & Required<Pick<Stores, 'close'>> {
   const { clock = systemClock } = options;
   const table = openTable(options);
   const retention = { ...defaultRetention, ...options.retention };
   const rows = tableRecords(table);
   /** Table storage has no expiry, so a purge removes keys, limits, batches and workers too. */
   const purge: RecordTable['purge'] = async (past, now) => {
-    const [{ purgeTexts }, { purgeSteps }] = await Promise.all([import('./texts.ts'), import('./steps.ts')]);
     const work = [
       rows.purge(past, now),
       purgeKeys(table, now),
@@ -34,18 +41,19 @@ export function openStores(options: TableStoreOptions): OpenStores {
     const [records, keys, texts, steps] = await Promise.all(work);
     return records + keys + texts + steps;
   };
-  const records = recordStore({ ...rows, purge }, { clock, retention });
   return {
     keys: keyStore(tableKeys(table), clock),
-    records,
-    writer: records.writer,
+    records: recordStore({ ...rows, purge }, { clock, retention }),
     workers: workersIn(table),
-    metrics: async () => (await import('./metrics.ts')).tableMetrics(table),
-    audit: async () => (await import('./audit.ts')).tableAudit(table),
-    limits: onDemand(async () => (await import('./limits.ts')).tableLimits(table, clock)),
-    steps: async () => (await import('./steps.ts')).tableSteps(table),
-    batches: onDemand(async () => (await import('./batches.ts')).tableBatches(table, clock)),
-    schedules: onDemand(async () => (await import('./schedules.ts')).tableSchedules(table)),
+    metrics: tableMetrics(table),
+    audit: tableAudit(table),
+    limits: {
+      ...limitStore({ ...tableTexts(table, 'limit'), mostWaiters }, clock),
+      mostSlots: mostSlotsOfItem,
+    },
+    steps: tableSteps(table),
+    batches: batchStore(tableTexts(table, 'batch'), clock),
+    schedules: tableSchedules(table),
     close: async () => {}, // there is no connection to close
   };
 }

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleFunction } from '../../../infra/aws/bundle.ts';
-import { type Bench, limitRow, median, type Row } from '../kit/bench.ts';
+import { type Bench, limitRow, median, type Row, ratioRow } from '../kit/bench.ts';
+import { baseline, compareStarts, mostBytes } from './start.ts';
 
 /** Imports are timed so often, in a new process each time. */
 const starts = 20;
@@ -25,20 +26,20 @@ export async function size(bench: Bench): Promise<Row[]> {
   const folder = bench.folder();
   const ours = await bundleFunction(entry('longshore.ts'), folder);
   const scheduledFolder = bench.folder();
-  const scheduled = await bundleFunction(entry('scheduled.ts'), scheduledFolder);
+  await bundleFunction(entry('scheduled.ts'), scheduledFolder);
+  const { now, before } = await compareStarts(bench.folder(), starts);
   const rows = [
-    limitRow('worker: loaded at the start', 'KB', [kb(ours.startBytes)], 21),
-    limitRow('worker: with what the first event loads', 'KB', [kb(ours.bytesWith(...firstEvent))], 52),
-    limitRow(
-      'worker: with what the first job loads, but no SDK',
-      'KB',
-      [kb(ours.bytesWith(...firstJob))],
-      66,
-    ),
-    limitRow('worker: import', 'ms', [importMs(folder, '')], 5),
+    limitRow('worker: loaded at the start', 'KB', [kb(ours.startBytes)], kb(mostBytes)),
+    limitRow('worker: import', 'ms', [importMs(folder, '')], null),
     limitRow('worker: import and an empty first event', 'ms', [importMs(folder, emptyEvent)], null),
-    limitRow('worker of an app with cron: loaded at the start', 'KB', [kb(scheduled.startBytes)], 21),
-    limitRow('worker of an app with cron: import', 'ms', [importMs(scheduledFolder, '')], 5),
+    limitRow('worker of an app with cron: import', 'ms', [importMs(scheduledFolder, '')], null),
+    ratioRow(
+      'worker: CPU until the first job begins',
+      'ms',
+      now.map((ms, i) => ({ ours: ms, theirs: before[i]! })),
+      { most: 1.1 },
+      baseline,
+    ),
   ];
   for (const [name, file] of beside) {
     const own = bench.folder();
@@ -49,9 +50,6 @@ export async function size(bench: Bench): Promise<Row[]> {
   return rows;
 }
 
-const firstEvent = ['functions/aws/lambda/worker.ts'];
-/** Leases, and the store's own code. */
-const firstJob = [...firstEvent, 'aws/sqs/accept.ts', 'aws/dynamo/stores.ts'];
 const emptyEvent =
   'await main.worker({ Records: [] }, { awsRequestId: "1", getRemainingTimeInMillis: () => 1000 });';
 

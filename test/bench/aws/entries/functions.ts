@@ -13,7 +13,8 @@ export const job = defineJob({ name: 'nothing', queue: 'mail', payload, handle: 
 const store = dynamoStore({ table: 'bench-jobs' });
 const queueUrl = 'http://127.0.0.1:1/000000000000/bench-';
 
+export const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32).fill(1) }]);
+
 export function functionsWith(schedules: readonly Schedule[]): LambdaHandlers {
-  const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32).fill(1) }]);
   return lambda(createApp({ jobs: [job], schedules, signing }), { backend: sqs({ queueUrl }), store });
 }
