@@ -7,8 +7,16 @@ import type { Installed } from '../kernel/app/installed.ts';
 import { timely } from '../kernel/attempt/admit.ts';
 import type { Admitted, EndStep, Maybe, RunInIsolate, RunStep, Steps } from '../kernel/attempt/attempt.ts';
 import type { ContextDoors } from '../kernel/attempt/context.ts';
-import type { ClientDoor, Closing } from '../kernel/enqueue/client.ts';
+import type {
+  ClientDoor,
+  ClientParts,
+  Closing,
+  Forget,
+  Predecessor,
+  Uniqueness,
+} from '../kernel/enqueue/parts.ts';
 import type { Chore } from '../kernel/worker/chores.ts';
+import type { CountAttempts } from '../kernel/worker/state.ts';
 
 /**
  * Places around the run, from the outside to the handler. A job at its limit holds no key, and has not begun. What a key says was done is
@@ -46,6 +54,10 @@ export interface Feature {
   readonly context?: ContextDoors;
   readonly isolate?: RunInIsolate;
   readonly closing?: Closing;
+  readonly forget?: Forget;
+  readonly predecessor?: Predecessor;
+  readonly uniqueness?: Uniqueness;
+  readonly counter?: CountAttempts;
 }
 
 /** Several in one place stand in the order of the table. */
@@ -58,7 +70,13 @@ export const installedFrom = (features: readonly Feature[]): Installed => ({
     isolate: features.flatMap(({ isolate }) => isolate ?? [])[0]!,
   } satisfies Steps,
   chores: features.flatMap(({ chores }) => chores ?? []),
-  client: features.flatMap(({ client }) => client ?? []),
+  client: {
+    doors: features.flatMap(({ client }) => client ?? []),
+    closing: features.flatMap(({ closing }) => closing ?? []),
+    forget: features.flatMap(({ forget }) => forget ?? []),
+    predecessor: features.flatMap(({ predecessor }) => predecessor ?? []),
+    uniqueness: features.flatMap(({ uniqueness }) => uniqueness ?? [])[0]!,
+  } satisfies ClientParts,
   context: Object.assign({}, ...features.map(({ context }) => context)),
-  closing: features.flatMap(({ closing }) => closing ?? []),
+  counter: features.flatMap(({ counter }) => counter ?? [])[0]! satisfies CountAttempts,
 });

@@ -16,9 +16,10 @@ import { sandbox } from './sandbox/feature.ts';
 import { schedules } from './schedules/feature.ts';
 import { steps } from './steps/feature.ts';
 import { transactions } from './transactions/feature.ts';
+import { unique } from './unique/feature.ts';
 
 export const features = [
-  ...[payloads, limits, chains, idempotency, records],
+  ...[unique, payloads, limits, chains, idempotency, records],
   ...[transactions, pings, steps, batches, logs, schedules, metrics, sandbox, alerts],
 ] satisfies readonly Feature[];
 

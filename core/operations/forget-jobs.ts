@@ -4,7 +4,7 @@ import { reportingFailures } from '../base/failure.ts';
 import { slices } from '../base/slices.ts';
 import { adminOf } from '../kernel/enqueue/admin-of.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import { forgetJobs } from '../kernel/enqueue/forget.ts';
+import { forgetJobs } from '../kernel/enqueue/parts.ts';
 import { forEach } from '../kit/parallel.ts';
 
 type GoneClient = Pick<Client, 'app' | 'backend' | 'stores'>;
@@ -21,6 +21,6 @@ export async function jobsAreGone(client: GoneClient, ids: readonly string[]): P
   for (const some of slices(ids, idsAtOnce)) {
     if (records.writer)
       await reportingFailures(client.app.events, 'recording removed jobs', some, () => cancel(some));
-    await forgetJobs(client, some);
+    await forgetJobs(client, some, 'clear');
   }
 }

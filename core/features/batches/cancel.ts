@@ -4,7 +4,7 @@ import type { BatchStore, ChildEnd } from '../../contract/batches.ts';
 import type { JobRecord } from '../../contract/store.ts';
 import { childId } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { forgetWaiting } from '../../kernel/enqueue/forget.ts';
+import { forgetJobs } from '../../kernel/enqueue/parts.ts';
 import { forEach } from '../../kit/parallel.ts';
 import { believed } from '../../kit/records/believe.ts';
 import { complete } from './complete.ts';
@@ -42,7 +42,7 @@ export async function cancelSome(
   await forEach(numbers, async (number) => {
     const id = childId(batch, number);
     const result = await records.cancel(id);
-    if (result === 'cancelled') await forgetWaiting(client, id);
+    if (result === 'cancelled') await forgetJobs(client, [id], 'batch');
     // One that is not known was never sent, or was removed.
     const isKnown = result === 'finished' || result === 'cancelling';
     const record = isKnown ? believed(client.app, await records.get(id)) : null;

@@ -1,6 +1,7 @@
 /** Jobs that belong together, and the jobs that are called when they have ended. */
 
 import { door, verbsOf } from '../../base/lazy.ts';
+import { childOf } from '../../envelope/flow-ids.ts';
 import type { Batches } from '../../kernel/app/batch.ts';
 import type { EndStep } from '../../kernel/attempt/attempt.ts';
 import type { Feature } from '../feature.ts';
@@ -37,6 +38,10 @@ export const batches = {
     batch: (...batch) => code(({ sendBatch }) => sendBatch(client, ...batch)),
     batches: verbsOf<Batches>(batchVerbs, async () => code(({ batchesOf }) => batchesOf(client))),
   }),
+  async forget(client, ids, by) {
+    const mayBeChildren = by !== 'batch' && client.stores.batches && ids.some((id) => childOf(id) !== null);
+    if (mayBeChildren) await code(({ markGone }) => markGone(client, ids));
+  },
   context: {
     batch:
       (it, ctx) =>

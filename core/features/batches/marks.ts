@@ -1,6 +1,8 @@
 /** Marks children as ended: those of a turn of the event loop, and of the time that the call before takes, in one call of the store. */
 
+import { reportingFailures } from '../../base/failure.ts';
 import type { ChildEnd } from '../../contract/batches.ts';
+import { childOf } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import type { CallingClient } from './calls.ts';
 import { complete } from './complete.ts';
@@ -21,6 +23,13 @@ export function markEnded(client: Client, end: ChildEnd): Promise<void> {
 
 export async function markAllEnded(client: CallingClient, ends: readonly ChildEnd[]): Promise<void> {
   for (const id of await client.stores.batches!.ended(ends)) await complete(client, id);
+}
+
+/** A child that never runs has failed. */
+export async function markGone(client: CallingClient, ids: readonly string[]): Promise<void> {
+  const ends = ids.flatMap((id) => childOf(id) ?? []).map((child) => ({ ...child, failed: true }));
+  const write = () => markAllEnded(client, ends);
+  await reportingFailures(client.app.events, 'counting children of batches', ids, write, 'batch');
 }
 
 interface Group {

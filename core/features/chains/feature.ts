@@ -22,6 +22,8 @@ export const chains = {
     chain: (...chain) => code(({ sendChain }) => sendChain(client, ...chain) as never),
     chains: verbsOf<Chains>(chainVerbs, async () => code(({ chainsOf }) => chainsOf(client))),
   }),
+  predecessor: async (...asked) =>
+    /^(batch\.)?chain\./.test(asked[3]) ? code(({ linkBefore }) => linkBefore(...asked)) : null,
   context: {
     chain:
       ({ ports }, ctx) =>

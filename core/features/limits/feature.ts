@@ -45,6 +45,7 @@ const waits = {
 
 export const limits = {
   name: 'limits',
+  forget: async (client, ids) => lines(({ leaveLines }) => leaveLines(client, ids)),
   chores: [
     {
       ...waits,

@@ -12,7 +12,7 @@ import { stepOf } from '../../kit/records/metric-steps.ts';
 import { type Counted, count, countMemory, newTally, packTally, type Tally } from './tally.ts';
 
 /** Between two flushes. */
-export const flushMs = 10_000;
+const flushMs = 10_000;
 /** A write that takes longer has failed; written again, it changes nothing. */
 const longestWriteMs = 30_000;
 /** A function that waits longer keeps messages whose jobs are done. */
@@ -172,6 +172,7 @@ function createCollector(
       return rssBytes();
     },
     flush,
+    flushMs,
     /** For a function, whose timers stand still between its calls: flushes unless it has done so lately. Ends after `ms`, and after 2 s. */
     flushWhenDue: async (ms: number): Promise<void> => {
       if (clock.now() - flushedAt >= flushMs)

@@ -2,12 +2,14 @@
 
 import { door } from '../../base/lazy.ts';
 import type { Feature } from '../feature.ts';
+import { collectorOf } from './collector.ts';
 
 const reading = door(() => import('./read.ts'));
 const rollingUp = door(() => import('./roll-up.ts'));
 
 export const metrics = {
   name: 'metrics',
+  counter: collectorOf,
   chores: [
     {
       name: 'rolling up numbers',

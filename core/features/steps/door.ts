@@ -2,4 +2,4 @@
 
 export { emit } from './emit.ts';
 export { sleep, step, waitFor } from './handler.ts';
-export { hasSteps, leave as leaveSteps } from './settle.ts';
+export { forgetSteps, hasSteps, leave as leaveSteps } from './settle.ts';

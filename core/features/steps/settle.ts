@@ -4,6 +4,8 @@ import { backendError } from '../../base/failure.ts';
 import { attemptFacts } from '../../kernel/attempt/announce.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted, Attempt, End, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
+import { swap } from '../../kit/records/swap.ts';
 import { isOpen, isWait, nameOfJob, type StepLog } from './log.ts';
 import { type RunSteps, runSteps } from './run-steps.ts';
 
@@ -56,4 +58,18 @@ function tellUnknown(it: Attempt, { names }: RunSteps, log: StepLog): void {
 /** Whether an attempt of the job has begun a step. */
 export async function hasSteps({ ports, envelope }: Admitted): Promise<boolean> {
   return (await ports.client.stores.steps!.read(nameOfJob(envelope.identifier))) !== null;
+}
+
+export async function forgetSteps(
+  { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
+  id: string,
+): Promise<void> {
+  await swap(stores.steps!, nameOfJob(id), undefined, (text) => ({
+    answer: undefined,
+    ...(text !== null && { text: null }),
+  })).catch((cause) => {
+    const during = 'forgetting the steps of a job';
+    const error = backendError(during, cause);
+    app.events.emit({ type: 'backend.failed', backend: backend.name, during, error });
+  });
 }

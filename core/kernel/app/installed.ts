@@ -7,10 +7,10 @@ export interface Installed {
   readonly steps: unknown;
   /** What workers do beside jobs: `choresOf` in kernel/worker/chores.ts. */
   readonly chores: unknown;
-  /** Members of clients: `ClientDoor` in kernel/enqueue/client.ts. */
+  /** What is done around the sending of jobs, and members of clients: `partsOf` in kernel/enqueue/parts.ts. */
   readonly client: unknown;
   /** Members of the context of handlers: `ContextDoors` in kernel/attempt/context.ts. */
   readonly context: unknown;
-  /** What ends with a worker: `Closing` in kernel/enqueue/client.ts. */
-  readonly closing: unknown;
+  /** Counts the attempts of a worker: `CountAttempts` in kernel/worker/state.ts. */
+  readonly counter: unknown;
 }

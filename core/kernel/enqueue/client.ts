@@ -74,12 +74,6 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** Makes the members that a feature adds. @param client the whole one, which has all members when the first of them is called */
-export type ClientDoor = (client: Client) => Partial<Client>;
-
-/** Ends what a feature has open in this process, when a worker has drained. */
-export type Closing = (client: Client) => Promise<unknown>;
-
 export interface JobToEnqueue<Input> {
   readonly job: Job<Input>;
   readonly payload: NoInfer<Input>;

@@ -10,8 +10,9 @@ import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
 import { abilitiesOf, checkAbilities } from './abilities.ts';
 import { checkNamed } from './backends.ts';
-import type { Client, ClientDoor, ConnectOptions } from './client.ts';
+import type { Client, ConnectOptions } from './client.ts';
 import type { ManyCall } from './enqueue.ts';
+import { forgetJobs, partsOf } from './parts.ts';
 
 type OwnClient = Pick<
   Client,
@@ -56,7 +57,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     },
     async cancel(id) {
       const result = await stores.records.cancel(id);
-      if (result === 'cancelled') await (await import('./forget.ts')).forgetJob(parts, id);
+      if (result === 'cancelled') await forgetJobs(parts, [id], 'call');
       return result;
     },
     update: (job, ...asked) => waiting((it) => it.update(parts, job as Job, ...asked)),
@@ -69,7 +70,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     },
   };
   const client = own as Client;
-  for (const add of app.installed.client as readonly ClientDoor[]) Object.assign(client, add(client));
+  for (const add of partsOf(app).doors) Object.assign(client, add(client));
   return client;
 }
 

@@ -19,6 +19,7 @@ import { validate } from '../app/schema.ts';
 import { unsendable } from '../app/unsendable.ts';
 import type { Client } from './client.ts';
 import type { Draft, MaybeUnique } from './draft.ts';
+import { partsOf } from './parts.ts';
 import { queueOf } from './queue-of.ts';
 import { sealed } from './seal.ts';
 import { skewOf, type TimedClient } from './skew.ts';
@@ -35,8 +36,8 @@ export function prepare(client: TimedClient, draft: Draft): MaybeUnique | Promis
 }
 
 async function prepareUnique(client: TimedClient, draft: Draft, valid: unknown): Promise<MaybeUnique> {
-  const [value, { askUnique }] = await Promise.all([valid, import('../../features/unique/ask.ts')]);
-  return askUnique(draft, value, async (timing, uploads, id) => {
+  const value = await valid;
+  return partsOf(client.app).uniqueness.ask(draft, value, async (timing, uploads, id) => {
     const options = { ...draft.options, ...timing };
     const skewMs = await skewOf(client, draft.job, options);
     return compose(client, { ...draft, options, uploads, id }, value, skewMs, false);

@@ -6,6 +6,7 @@ import type { JobStatus } from '../../contract/outcome.ts';
 import type { EndWatch, JobRecord, RecordStore } from '../../contract/store.ts';
 import { believed } from '../../kit/records/believe.ts';
 import type { Client, ResultOptions } from './client.ts';
+import { partsOf } from './parts.ts';
 
 /** Between two looks: the first pause, and what the pauses grow to, also where every end is heard. */
 const pauseMs = { first: 50, most: 1_000, mostHearing: 5_000 };
@@ -78,19 +79,20 @@ export async function resultOf(
   }
 }
 
-/** Whether it is a link of a chain that is still on its way there. Throws where one before it has ended the chain. */
+/** Whether it comes after a job that goes on. Throws where that one has ended otherwise than it should. */
 async function isToCome(
   app: Client['app'],
   records: Pick<RecordStore, 'get' | 'recordsDisabled'>,
   job: { readonly name: string },
   id: string,
 ): Promise<boolean> {
-  if (!/^(batch\.)?chain\./.test(id)) return false;
-  const { linkBefore } = await import('../../features/chains/view.ts');
-  const before = await linkBefore(app, records, job.name, id);
-  const code = before && ends[before.status];
-  if (code) throw new LongshoreError(code, `Job ${id} was not enqueued: job ${before.id} ${words(before)}`);
-  return before !== null;
+  for (const ask of partsOf(app).predecessor) {
+    const before = await ask(app, records, job.name, id);
+    const code = before && ends[before.status];
+    if (code) throw new LongshoreError(code, `Job ${id} was not enqueued: job ${before.id} ${words(before)}`);
+    if (before) return true;
+  }
+  return false;
 }
 
 const ends: Partial<Record<JobStatus, 'HANDLER' | 'CANCELLED' | 'EXPIRED'>> = {

@@ -7,6 +7,7 @@ import type { RecordedJob, RecordWriter } from '../../contract/store.ts';
 import type { Client } from './client.ts';
 import type { MaybeUnique } from './draft.ts';
 import { storePayloads, type Upload } from './offload.ts';
+import { partsOf } from './parts.ts';
 import { wrongOption } from './prepare.ts';
 import type { TimedClient } from './skew.ts';
 
@@ -27,9 +28,7 @@ export function send(
 ): Promise<SendResult[]> {
   if (client.sendOrFailOver && tx === undefined) return client.sendOrFailOver(messages, uploads);
   if (messages.some(isUnique))
-    return import('../../features/unique/send.ts').then((it) =>
-      it.sendUnique(client, messages, uploads, tx, send),
-    );
+    return partsOf(client.app).uniqueness.send(client, messages, uploads, tx, send);
   const { queueRules } = client.app;
   return queueRules.size > 0 && messages.some(({ queue }) => queueRules.get(queue)?.maxLength != null)
     ? sendLimited(client, messages, uploads, tx)

@@ -9,8 +9,8 @@ import { alreadyDone, type Envelope } from '../../envelope/envelope.ts';
 import type { Job } from '../app/job.ts';
 import { keyAfter, resealed, signedEnvelope } from './anew.ts';
 import type { JobChange } from './client.ts';
-import { forgetJob } from './forget.ts';
 import { loadPayload, storePayloads, type Upload } from './offload.ts';
+import { forgetJobs } from './parts.ts';
 import { checked, checkJob, scheduleOf, wrongOption } from './prepare.ts';
 import type { SendingClient } from './send.ts';
 import { nowOf } from './skew.ts';
@@ -70,7 +70,7 @@ export async function remove(client: SendingClient, id: string): Promise<boolean
   // Such a store removes no record: it says that the job was cancelled.
   if (stores.records.writer)
     await reportingFailures(app.events, 'recording a removed job', [id], () => stores.records.cancel(id));
-  await forgetJob(client, id);
+  await forgetJobs(client, [id], 'call');
   return true;
 }
 

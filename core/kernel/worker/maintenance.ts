@@ -1,7 +1,6 @@
 /** What a worker does beside its jobs: heartbeats, chores, the limit of its memory; and what watch-runs.ts does for them. */
 
 import { hostname } from 'node:os';
-import { flushMs } from '../../features/metrics/collector.ts';
 import type { Run } from '../attempt/run.ts';
 import { choresOf, startChores } from './chores.ts';
 import { renewing } from './renew-leases.ts';
@@ -88,7 +87,7 @@ export function startMaintenance(state: WorkerState): { stop(): void; resign(): 
 
   watch.every('writing a heartbeat', firstAfter(0, heartbeatMs), beat);
   const { numbers } = state;
-  if (numbers) watch.every('writing numbers', () => flushMs, numbers.flush);
+  if (numbers) watch.every('writing numbers', () => numbers.flushMs, numbers.flush);
   const { resign } = startChores({ state, watch }, choresOf(app, backend));
   if (settings.maxRuntimeMs !== null) watch.once(settings.maxRuntimeMs, () => state.stop('max-runtime'));
   return {

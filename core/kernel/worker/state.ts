@@ -1,8 +1,8 @@
 /** A worker, from outside and from inside. */
 
 import type { Outcome, StopReason } from '../../base/events.ts';
-import type { Collector } from '../../features/metrics/collector.ts';
 import type { App } from '../app/app.ts';
+import type { AttemptResult } from '../attempt/attempt.ts';
 import type { Run } from '../attempt/run.ts';
 import type { Client } from '../enqueue/client.ts';
 import type { WorkerSettings, WorkerSummary } from './options.ts';
@@ -19,6 +19,23 @@ export interface Worker {
   /** Where it takes from several backends: the worker of each. */
   readonly workers?: readonly Worker[];
 }
+
+/** Counts attempts, and writes the sums now and then. */
+export interface Counter {
+  readonly flushMs: number;
+  /** @param bytes what `sample` answered before */
+  count(queue: string, result: AttemptResult, bytes: number | null): void;
+  /** Resident bytes before an attempt; `null` = this attempt is not measured. */
+  sample(): number | null;
+  /** Writes all that was counted until now. Never rejects. */
+  flush(): Promise<void>;
+}
+
+/** `null` where no numbers are kept. @param options the worker's id, and the resident memory of the process in bytes */
+export type CountAttempts = (
+  client: Client,
+  options: { readonly source: string; readonly rssBytes: () => number },
+) => Counter | null;
 
 /** What the loop and its maintenance share. */
 export interface WorkerState {
@@ -38,7 +55,7 @@ export interface WorkerState {
   /** Attempts that failed, of all that were settled. */
   failures: number;
   /** `null`: no numbers are kept. */
-  readonly numbers: Collector | null;
+  readonly numbers: Counter | null;
   stop(reason: StopReason): void;
   /** Its lease is gone. */
   lost(run: Run): void;

@@ -9,7 +9,6 @@ import { within } from '../../base/clock.ts';
 import type { StopReason } from '../../base/events.ts';
 import { backendError } from '../../base/failure.ts';
 import type { Ack, JobLease } from '../../contract/queue.ts';
-import { collectorOf } from '../../features/metrics/collector.ts';
 import { forEach } from '../../kit/parallel.ts';
 import type { App } from '../app/app.ts';
 import { refuseInsideIsolate } from '../app/isolation.ts';
@@ -18,8 +17,9 @@ import { hooksEnded } from '../attempt/failure-hooks.ts';
 import { lastEndsWritten } from '../attempt/late-ends.ts';
 import { createRun, type Run } from '../attempt/run.ts';
 import { isFailure } from '../attempt/verdict.ts';
-import type { Client, Closing } from '../enqueue/client.ts';
+import type { Client } from '../enqueue/client.ts';
 import { connectOne } from '../enqueue/connect.ts';
+import { partsOf } from '../enqueue/parts.ts';
 import { attempt } from '../flow.ts';
 import { groupAcks } from './ack-groups.ts';
 import { mayEndProcess, runningAlone } from './alone.ts';
@@ -27,7 +27,7 @@ import { reap } from './chores.ts';
 import { startMaintenance } from './maintenance.ts';
 import { settingsOf, type WorkerOptions, type WorkerSettings, type WorkerSummary } from './options.ts';
 import { RunList } from './run-list.ts';
-import type { Worker, WorkerState } from './state.ts';
+import type { CountAttempts, Worker, WorkerState } from './state.ts';
 
 /** How long one fetch waits for work; a stop ends it early. */
 const waitMs = 5_000;
@@ -110,7 +110,7 @@ export function startOne(app: App, settings: WorkerSettings, client: Client): Wo
     ended: new RunList(),
     counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
     failures: 0,
-    numbers: collectorOf(client, { source: id, rssBytes: settings.rssBytes }),
+    numbers: (app.installed.counter as CountAttempts)(client, { source: id, rssBytes: settings.rssBytes }),
     stop: (why) => void stop(why),
     lost: (run) => alone.over(run),
     failed,
@@ -322,7 +322,7 @@ export function startOne(app: App, settings: WorkerSettings, client: Client): Wo
     maintenance.stop();
     const last = [
       releasing,
-      ...(app.installed.closing as readonly Closing[]).map((close) => close(client)),
+      ...partsOf(app).closing.map((close) => close(client)),
       client.stores.workers.remove(state.id),
       maintenance.resign(),
       numbers?.flush(),

@@ -1,0 +1,15 @@
+/** Jobs of which one stands for others: unique jobs and debounce. */
+
+import { door } from '../../base/lazy.ts';
+import type { Feature } from '../feature.ts';
+
+const asking = door(() => import('./ask.ts'));
+const sending = door(() => import('./send.ts'));
+
+export const unique = {
+  name: 'unique',
+  uniqueness: {
+    ask: async (...asked) => asking(({ askUnique }) => askUnique(...asked)),
+    send: async (...sent) => sending(({ sendUnique }) => sendUnique(...sent)),
+  },
+} satisfies Feature;
