@@ -1,5 +1,4 @@
 import { batchPattern } from '../envelope/flow-ids.ts';
-import { childStates } from '../features/batches/roles.ts';
 import type { ChildrenRequest } from '../features/batches/show.ts';
 import type { Batch } from '../kernel/app/batch.ts';
 import { change, look, mustExist, notThere, type Resource } from './operation.ts';
@@ -44,8 +43,6 @@ const batch: Resource<Batch> = {
 
 const load = () => import('../features/batches/show.ts');
 
-const max = { kind: 'integer', least: 1, most: 500, text: 'at most this many' } as const;
-
 export const batches = {
   get: look({
     summary: 'How far a batch is',
@@ -61,11 +58,6 @@ export const batches = {
   children: look({
     summary: 'The children of a batch by their numbers, with why they failed',
     subject: batch,
-    input: {
-      state: { kind: 'choice', of: childStates, text: 'only those' },
-      max,
-      after: { kind: 'text', text: 'the next of the page before' },
-    },
     async run(client, id: string, request?: ChildrenRequest) {
       const page = await (await load()).batchChildren(client, id, request);
       if (page) return page;
@@ -74,7 +66,6 @@ export const batches = {
   }),
   list: look({
     summary: 'Batches, the newest first, with how far they are',
-    input: { max, after: { kind: 'text', text: 'go on behind this batch' } },
     run: (client, page?: { readonly after?: string; readonly max?: number }) => client.batches.list(page),
   }),
   cancel: change({

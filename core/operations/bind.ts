@@ -26,15 +26,17 @@ type Method<One> = One extends { readonly each: true; run(client: Client, id: st
       : One extends Change<infer Args, infer _, infer Returned>
         ? (...args: Args) => Promise<Returned>
         : never;
-export type Methods<Group> = { readonly [Name in keyof Group]: Method<Group[Name]> };
+type Methods<Group> = { readonly [Name in keyof Group]: Method<Group[Name]> };
 
-export const bind = <Group extends Readonly<Record<string, Operation>>>(
+/** By groups. */
+export const bind = <Groups extends Readonly<Record<string, Readonly<Record<string, Operation>>>>>(
   host: OperatorHost,
-  group: Group,
-): Methods<Group> =>
-  Object.fromEntries(
-    Object.entries(group).map(([name, operation]) => [name, methodOf(host, operation)]),
-  ) as Methods<Group>;
+  groups: Groups,
+): { readonly [Name in keyof Groups]: Methods<Groups[Name]> } =>
+  mapped(groups, (group) => mapped(group, (operation) => methodOf(host, operation))) as never;
+
+const mapped = <From, To>(members: Readonly<Record<string, From>>, to: (member: From) => To) =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, to(member)]));
 
 function methodOf(host: OperatorHost, operation: Operation): (...args: readonly unknown[]) => unknown {
   if (operation.perform) return async (...args) => operation.perform(host, ...args);

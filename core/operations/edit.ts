@@ -8,7 +8,7 @@ import { retryDeadLetters } from '../features/batches/retry-dead-letters.ts';
 import type { Job } from '../kernel/app/job.ts';
 import { validate } from '../kernel/app/schema.ts';
 import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
-import { keyAfter, signedEnvelope } from '../kernel/enqueue/anew.ts';
+import { keyAfter, resealed, signedEnvelope } from '../kernel/enqueue/anew.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { loadPayload, storePayloads, type Upload } from '../kernel/enqueue/offload.ts';
 import { nowOf } from '../kernel/enqueue/skew.ts';
@@ -16,7 +16,6 @@ import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audit.ts';
 import { checkExpiry } from './bulk.ts';
 import { noDeadLetter, type OperatorHost } from './host.ts';
-import { expiredText, isExpired, signedAnew } from './replacement.ts';
 import type { EditOptions } from './types.ts';
 import { unmasked } from './unmask.ts';
 
@@ -74,3 +73,13 @@ async function signedEdit(
   const edited = { ...envelope, payload: mended, claim: null, idempotencyKey, expiresAt };
   return signedAnew(client, edited, uploads);
 }
+
+/** Its attempts begin anew. Otherwise as `resealed`. */
+export const signedAnew = (client: Client, envelope: Envelope, uploads: Upload[] | null): Replacement =>
+  resealed(client, { ...envelope, attempts: 0 }, uploads);
+
+export const isExpired = ({ expiresAt }: Envelope, now: number): boolean =>
+  expiresAt != null && expiresAt <= now;
+
+export const expiredText =
+  'It has expired, and would expire again at once. Give it a new expiry (expiresInMs, --expires-in).';

@@ -12,11 +12,6 @@ const mostAtOnce = 10_000;
 export const limits = {
   list: look({
     summary: 'Limits that are in use, and those that the app declares',
-    input: {
-      prefix: { kind: 'text', text: 'whose keys begin so' },
-      max: { kind: 'integer', least: 1, most: 1_000, text: 'at most this many' },
-      after: { kind: 'text', text: 'go on behind this key' },
-    },
     async run(client, filter: LimitFilter = {}) {
       const { prefix = '', after = '', max = 1 } = filter;
       for (const [name, text] of Object.entries({ prefix, after }))

@@ -56,11 +56,10 @@ export interface Support {
   readonly lack: string;
 }
 
-/** One value beside the subject: a member of a query or a body, a flag of a command. */
+/** A member of a query. */
 export type Input = { readonly text: string } & (
-  | { readonly kind: 'text' | 'moment' | 'duration' | 'flag' | 'json' }
-  | { readonly kind: 'integer' | 'number'; readonly least: number; readonly most?: number }
-  | { readonly kind: 'choice'; readonly of: readonly string[] }
+  | { readonly kind: 'text' }
+  | { readonly kind: 'integer'; readonly least: number; readonly most?: number }
 );
 
 export interface HttpRoute<Result> {
@@ -74,6 +73,7 @@ export interface HttpRoute<Result> {
   /** Statuses of refusals beside those that follow from the record. */
   readonly errors?: readonly (409 | 413 | 422)[];
   readonly support?: Support;
+  readonly query?: Readonly<Record<string, Input>>;
   /** What it answers instead of the subject. */
   readonly answer?: {
     readonly shape: Shape;
@@ -95,8 +95,6 @@ interface Described {
   readonly summary: string;
   /** Given as the first argument. */
   readonly subject?: Subject;
-  /** Given as members of the last argument. */
-  readonly input?: Readonly<Record<string, Input>>;
 }
 
 interface Run<Args extends readonly unknown[], Result> extends Described {

@@ -17,15 +17,7 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
   const host: OperatorHost = { client, identity: { actor, from } };
   return {
     identity: host.identity,
-    deadLetters: bind(host, operations.deadLetters),
-    jobs: bind(host, operations.jobs),
-    limits: bind(host, operations.limits),
-    batches: bind(host, operations.batches),
-    chains: bind(host, operations.chains),
-    queues: bind(host, operations.queues),
-    schedules: bind(host, operations.schedules),
-    events: bind(host, operations.events),
-    workers: bind(host, operations.workers),
+    ...bind(host, operations),
     async audit(page = {}) {
       const { audit } = client.stores;
       if (audit) return audit.page(page);

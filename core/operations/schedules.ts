@@ -14,14 +14,14 @@ const guarded = (client: Client) => client.schedules as GuardedSchedules;
 export const schedules = {
   list: look({
     summary: 'Schedules by name, page by page',
-    input: {
-      max: { kind: 'integer', least: 1, most: 1_000, text: 'At most this many' },
-      after: { kind: 'text', text: 'The `next` of the page before' },
-    },
     run: (client, page?: { readonly after?: string; readonly max?: number }) => client.schedules.list(page),
     http: {
       route: 'GET /schedules',
       operationId: 'listSchedules',
+      query: {
+        max: { kind: 'integer', least: 1, most: 1_000, text: 'At most this many' },
+        after: { kind: 'text', text: 'The `next` of the page before' },
+      },
       resource: schedule,
       byHand: {
         answers: {

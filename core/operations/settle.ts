@@ -10,10 +10,9 @@ import { nowOf } from '../kernel/enqueue/skew.ts';
 import { getDeadLetters } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audit.ts';
 import { type BulkWork, checkBulk, inBulk, type Refused } from './bulk.ts';
+import { expiredText, isExpired, signedAnew } from './edit.ts';
 import { jobsAreGone } from './forget-jobs.ts';
-
 import type { OperatorHost } from './host.ts';
-import { expiredText, isExpired, signedAnew } from './replacement.ts';
 import { envelopeIn } from './select.ts';
 import type { BulkOptions, BulkResult, DeadLetterItem, DeadLetterSelection, RetryOptions } from './types.ts';
 import { watchOf } from './watch.ts';

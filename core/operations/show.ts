@@ -10,8 +10,7 @@ import type { Client } from '../kernel/enqueue/client.ts';
 import { loadPayload } from '../kernel/enqueue/offload.ts';
 import { nowOf } from '../kernel/enqueue/skew.ts';
 import { getDeadLetter, summaryOf } from '../kit/records/dead-letter-pages.ts';
-import { editableOf } from './edit.ts';
-import { isExpired } from './replacement.ts';
+import { editableOf, isExpired } from './edit.ts';
 import { envelopeIn, itemOf } from './select.ts';
 import type { DeadLetterDetail } from './types.ts';
 

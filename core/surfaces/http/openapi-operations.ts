@@ -2,17 +2,37 @@
 
 import type { Input } from '../../operations/operation.ts';
 import { type Json, ref, type Shape, text } from '../../operations/shapes.ts';
-import { content, type problemResponses, refusals } from './openapi-parts.ts';
 import type { RoutedOperation } from './operations.ts';
+
+export const content = (schema: Json, example?: { readonly value: unknown }): Json => ({
+  'application/json': { schema, ...(example && { example: example.value }) },
+});
+
+export const problemResponses = {
+  400: 'Not JSON, or an option is wrong',
+  401: 'No credential, or one that is not known',
+  403: 'The credential may not do this',
+  404: 'Nothing is here under this name, or it is not yours',
+  409: 'Too late, or not now: it has ended, does not wait any more, or its name is taken',
+  413: 'Too large',
+  415: 'Not application/json',
+  422: 'JSON, but not what is taken here',
+  429: 'Too many requests; see Retry-After',
+  501: 'The queue cannot do this',
+  503: 'The queue does not answer; see Retry-After',
+} as const;
+
+export const refusals = (...statuses: (keyof typeof problemResponses)[]): Json =>
+  Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]));
 
 /** Those of one path are together: `get`, `post`, and the parameter that they share. */
 export function pathsOf(operations: readonly RoutedOperation[]): Json {
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
-    const { http, input, summary } = operation;
+    const { http, summary } = operation;
     const { byHand, method, operationId, path } = http;
     const [, name] = /\{(\w+)\}/.exec(path) ?? [];
-    const query = method === 'GET' && input ? Object.entries(input).map(queryOf) : [];
+    const query = Object.entries(http.query ?? {}).map(queryOf);
     paths[path] = {
       ...(name !== undefined && { parameters: [{ name, in: 'path', required: true, schema: text }] }),
       ...paths[path],
@@ -60,14 +80,14 @@ function responsesOf(operation: RoutedOperation): Json {
   };
 }
 
-function* refusalsOf({ http, input, nothing }: RoutedOperation): Generator<keyof typeof problemResponses> {
-  const { byHand, errors = [], method, resource, support } = http;
+function* refusalsOf({ http, nothing }: RoutedOperation): Generator<keyof typeof problemResponses> {
+  const { byHand, errors = [], query, resource, support } = http;
   yield* [401, 404, 429, 503, ...errors];
   if (resource.needs) yield 403;
   if (resource.notKept?.[0] === 501 || support) yield 501;
   if (nothing !== undefined) yield 409;
   if (byHand?.body) yield* [400, 413, 415, 422];
-  if (method === 'GET' && input) yield 400;
+  if (query) yield 400;
 }
 
 export const schemasOf = (operations: readonly RoutedOperation[]): Json =>

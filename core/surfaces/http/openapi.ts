@@ -4,9 +4,7 @@ import type { Job } from '../../kernel/app/job.ts';
 import type { StandardSchema } from '../../kernel/app/schema.ts';
 import { count, type Json, moment, object, priority, ref, text } from '../../operations/shapes.ts';
 import { exampleFor } from './example.ts';
-import { eventPaths } from './openapi-events.ts';
-import { pathsOf, schemasOf } from './openapi-operations.ts';
-import { content, problemResponses, refusals } from './openapi-parts.ts';
+import { content, pathsOf, problemResponses, refusals, schemasOf } from './openapi-operations.ts';
 import type { RoutedOperation } from './operations.ts';
 
 /** Standard JSON Schema (standardschema.dev): what a schema library may offer beside `validate`. */
@@ -85,6 +83,37 @@ const servicePaths: Json = {
     },
   },
 };
+
+/** @param events those that the credential may emit; `null` = all */
+const eventPaths = (events: readonly string[] | null): Json => ({
+  '/events/{event}': {
+    parameters: [
+      { name: 'event', in: 'path', required: true, schema: events === null ? text : { enum: events } },
+    ],
+    post: {
+      operationId: 'emitEvent',
+      summary: 'Bring an event to the jobs that wait for it, each once',
+      requestBody: {
+        required: true,
+        content: content({
+          ...object({ payload: {}, key: { type: 'string', minLength: 1, maxLength: 256 }, keepMs: count }, [
+            'payload',
+            'key',
+            'keepMs',
+          ]),
+          additionalProperties: false,
+        }),
+      },
+      responses: {
+        200: {
+          description: 'How many jobs this request has reached',
+          content: content(object({ event: text, reached: count })),
+        },
+        ...refusals(400, 401, 403, 404, 413, 415, 422, 429, 503),
+      },
+    },
+  },
+});
 
 const metricsPath: Json = {
   get: {

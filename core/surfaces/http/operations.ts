@@ -35,17 +35,13 @@ export type RoutedOperation = (AnyChange | AnyLook) & {
 const waitForResult = look({
   summary: 'Wait for the end of a job',
   subject: job,
-  input: {
-    timeoutMs: {
-      kind: 'integer',
-      least: 0,
-      text: 'How long to wait; without it the answer comes at once',
-    },
-  },
   run: (client, id: string) => client.status(id),
   http: {
     route: 'GET /jobs/{id}/result',
     operationId: 'getResult',
+    query: {
+      timeoutMs: { kind: 'integer', least: 0, text: 'How long to wait; without it the answer comes at once' },
+    },
     byHand: {
       answers: {
         200: ['It has ended, in the way that `status` says', result],

@@ -3,9 +3,9 @@
 import { enqueueMany, enqueueOne } from './enqueue.ts';
 import { emitEvent } from './events.ts';
 import { changeJob, showResult } from './jobs.ts';
-import { showMetrics } from './metrics.ts';
 import { openApiOf } from './openapi.ts';
 import { mayUse, type Run, routedOperations, runOf } from './operations.ts';
+import { Refusal } from './problem.ts';
 import { listSchedules, putSchedule } from './schedules.ts';
 
 type Methods = Readonly<Record<string, Run>>;
@@ -21,6 +21,18 @@ const showDocument: Run = async ({ client, basePath, metrics }, { caller }) => {
     metrics: metrics !== null && caller.jobs === null && caller.tenantId === null,
   };
   return { status: 200, body: openApiOf(jobs, basePath, has) };
+};
+
+/** The numbers of all jobs, for callers that may see all of them. */
+const showMetrics: Run = async ({ metrics }, { caller }) => {
+  if (caller.tenantId !== null || caller.jobs !== null) {
+    throw new Refusal(
+      403,
+      'FORBIDDEN',
+      'Expected a credential that is bound to no tenant and to no jobs, got another one. Metrics are about all jobs: make a credential for your monitoring.',
+    );
+  }
+  return { status: 200, body: await metrics!.text(), contentType: metrics!.contentType };
 };
 
 /** A path as `GET /openapi.json` describes it, with at most one parameter. `{id}` of a job stands there for each job. */
