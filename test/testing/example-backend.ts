@@ -1,12 +1,20 @@
 /**
- * The seam in one file, to start a backend of your own from: a queue in the memory of this process that keeps the laws. It shows what
- * each of the eight verbs has to do, and nothing for speed; `longshore/local/memory` is the one to use.
+ * A whole backend in one file, to start one of your own from: a queue and a store in the memory of this process that keep the laws. It
+ * shows what each of the eight verbs has to do, and the three tables from which the kit makes all stores. It does nothing for speed;
+ * `longshore/local/memory` is the one to use.
  */
 
 import type { Clock } from '../../core/base/clock.ts';
 import type { DeadLetter } from '../../core/contract/admin.ts';
 import type { JobLease, OutgoingMessage, QueueBackend, SendResult } from '../../core/contract/queue.ts';
+import type { Retention, Stores } from '../../core/contract/store.ts';
+import type { NamedText, TextStore } from '../../core/contract/texts.ts';
 import { tooLarge } from '../../core/kit/body-limit.ts';
+import { listedOf, matches, pageOf, positionIn } from '../../core/kit/records/filter.ts';
+import { endOf, type KeyTable, keyStore, type StoredKey } from '../../core/kit/records/keys.ts';
+import type { RecordRow } from '../../core/kit/records/row.ts';
+import { isShown, type RecordTable, recordStore } from '../../core/kit/records/store.ts';
+import { storesOf } from '../../core/kit/texts/stores.ts';
 
 interface Stored {
   readonly message: OutgoingMessage;
@@ -31,6 +39,7 @@ export function exampleBackend({ clock }: { readonly clock: Clock }): ExampleBac
   const jobs = new Map<string, Stored>();
   const dead: DeadLetter[] = [];
   const waiting = new Set<() => void>();
+  const stores = exampleStore({ clock });
   let tokens = 0;
   let open = true;
 
@@ -84,6 +93,7 @@ export function exampleBackend({ clock }: { readonly clock: Clock }): ExampleBac
   return {
     name: 'example',
     limits,
+    stores,
     dead,
     async enqueue(messages) {
       const results = messages.map(store);
@@ -104,7 +114,11 @@ export function exampleBackend({ clock }: { readonly clock: Clock }): ExampleBac
       }
     },
     async ack(acks) {
-      return acks.map(({ lease }) => jobs.delete(owned(lease)?.message.id ?? ''));
+      const settled = acks.map(({ lease }) => jobs.delete(owned(lease)?.message.id ?? ''));
+      // A queue with a store of its own completes the idempotency key together with the ack.
+      for (const [i, { complete }] of acks.entries())
+        if (settled[i] && complete) await stores.keys.complete(complete.key, complete.owner, complete);
+      return settled;
     },
     async nack(lease, { delayMs, countAttempt }) {
       const one = owned(lease);
@@ -142,5 +156,129 @@ export function exampleBackend({ clock }: { readonly clock: Clock }): ExampleBac
       open = false;
       wake();
     },
+  };
+}
+
+/**
+ * Keys, records and texts. A queue that keeps no records of its own, such as this one, tells the store of each step of a job; one that
+ * does has a `RecordStore` in place of the table of records, and no writer.
+ */
+export function exampleStore({ clock, retention }: ExampleStoreOptions): Stores {
+  const keys = versions<StoredKey>();
+  const texts = versions<Text>();
+  const purgeOthers = (now: number): number =>
+    keys.removeIf((key) => endOf(key) <= now) +
+    texts.removeIf(({ endsAt }) => endsAt !== null && endsAt <= now);
+  return {
+    keys: keyStore(keyTable(keys), clock),
+    records: recordStore(recordTable(purgeOthers), { clock, retention }),
+    ...storesOf(textStore(texts), clock),
+  };
+}
+
+export interface ExampleStoreOptions {
+  readonly clock: Clock;
+  readonly retention?: Partial<Retention>;
+}
+
+/** What every table needs: of two writers that have read the same version of a row one succeeds. */
+type Versions<Row> = ReturnType<typeof versions<Row>>;
+
+function versions<Row>() {
+  const rows = new Map<string, { readonly row: Row; readonly version: string }>();
+  let writes = 0;
+  const isAt = (name: string, version: string | null | undefined): boolean =>
+    version === undefined || version === (rows.get(name)?.version ?? null);
+  return {
+    get: (name: string) => rows.get(name) ?? null,
+    all: () => [...rows],
+    /** @param over the version that was read, `null` = there is none, absent = whatever is there */
+    put(name: string, row: Row, over?: string | null): string | null {
+      if (!isAt(name, over)) return null;
+      const version = `${++writes}`;
+      rows.set(name, { row, version });
+      return version;
+    },
+    remove: (name: string, over?: string): boolean => isAt(name, over) && rows.delete(name),
+    /** Returns how many. */
+    removeIf(isOver: (row: Row) => boolean): number {
+      const over = [...rows].filter(([, { row }]) => isOver(row));
+      for (const [name] of over) rows.delete(name);
+      return over.length;
+    },
+  };
+}
+
+interface Text {
+  readonly text: string;
+  readonly endsAt: number | null;
+}
+
+/** Steps, schedules, numbers, the audit log, heartbeats, limits and batches are all kept by these four verbs. */
+function textStore(rows: Versions<Text>): TextStore {
+  return {
+    read: async (names) =>
+      names.map((name) => {
+        const found = rows.get(name);
+        return found && { text: found.row.text, version: found.version };
+      }),
+    write: async (texts) =>
+      texts.map(({ name, text, endsAt, ifVersion }) => rows.put(name, { text, endsAt }, ifVersion)),
+    remove: async (texts) => texts.map(({ name, ifVersion }) => rows.remove(name, ifVersion)),
+    async list({ prefix, after = '', before, max }) {
+      const isWanted = (name: string): boolean =>
+        name.startsWith(prefix) && name > after && (before === undefined || name < before);
+      return rows
+        .all()
+        .filter(([name]) => isWanted(name))
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .slice(0, max)
+        .map(([name, { row, version }]): NamedText => ({ name, text: row.text, version }));
+    },
+  };
+}
+
+const keyTable = (rows: Versions<StoredKey>): KeyTable => ({
+  async read(key) {
+    const found = rows.get(key);
+    return found && { stored: found.row, version: found.version };
+  },
+  write: async (key, stored, over) => rows.put(key, stored, over) !== null,
+  remove: async (key, version) => rows.remove(key, version),
+});
+
+/** What is told of jobs. `seq`: of two that were made in one moment, the later one is the newer. */
+function recordTable(purgeOthers: (now: number) => number): RecordTable {
+  const rows = versions<{ readonly record: RecordRow; readonly seq: number }>();
+  let added = 0;
+  return {
+    async add(fresh) {
+      for (const record of fresh) rows.put(record.id, { record, seq: ++added }, null);
+    },
+    async read(ids) {
+      return ids.flatMap((id) => {
+        const found = rows.get(id);
+        return found ? { row: found.row.record, version: found.version } : [];
+      });
+    },
+    async write(record, over) {
+      const seq = rows.get(record.id)?.row.seq ?? ++added;
+      return rows.put(record.id, { record, seq }, over) !== null;
+    },
+    async page({ after, ...filter }, max, past) {
+      const [before, beforeSeq] = after === undefined ? [Infinity, 0] : positionIn(after, 'number', 'number');
+      const found = rows
+        .all()
+        .map(([, { row }]) => row)
+        .filter(
+          ({ record: { createdAt }, seq }) => createdAt < before || (createdAt === before && seq < beforeSeq),
+        )
+        .filter(({ record }) => isShown(record, past) && matches(listedOf(record), filter))
+        .sort((a, b) => b.record.createdAt - a.record.createdAt || b.seq - a.seq);
+      const { shown, next } = pageOf(found, max, ({ record, seq }) => [record.createdAt, seq]);
+      return { rows: shown.map(({ record }) => record), next };
+    },
+    purge: async (past, now) =>
+      purgeOthers(now) + rows.removeIf(({ record }) => !isShown(record, past) && record.guardedUntil <= now),
   };
 }

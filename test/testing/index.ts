@@ -28,7 +28,12 @@ import { type BeginTransaction, withTransactions } from './transactions.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export type { AttemptResult } from '../../core/kernel/attempt/attempt.ts';
-export { type ExampleBackend, exampleBackend } from './example-backend.ts';
+export {
+  type ExampleBackend,
+  type ExampleStoreOptions,
+  exampleBackend,
+  exampleStore,
+} from './example-backend.ts';
 export { describeBackend } from './laws/backend.ts';
 export { describeEntrypoint } from './laws/entrypoint.ts';
 export type { Bench, Harness, Runner } from './laws/harness.ts';
