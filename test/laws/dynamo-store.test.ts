@@ -5,6 +5,7 @@ import { type DynamoServer, startDynamo } from '../kit/servers/dynamo-server.ts'
 import { pair } from '../kit/stores.ts';
 import { describeStoreAlone } from '../testing/laws/store.ts';
 import type { StoreHarness } from '../testing/laws/store-alone.ts';
+import { describeTexts } from '../testing/laws/texts.ts';
 
 let server: DynamoServer;
 let client: DynamoDBClient;
@@ -35,3 +36,4 @@ const harness: StoreHarness = {
 };
 
 describeStoreAlone('dynamoStore()', harness, { describe, it });
+describeTexts('dynamoStore()', harness, { describe, it });

@@ -2,7 +2,6 @@
 
 import type { SqlTransaction } from '../../contract/sql.ts';
 import type { NamedText, StoredText, TextRange, TextStore } from '../../contract/texts.ts';
-import { forever } from '../records/limit-rules.ts';
 
 export type Section = ReturnType<typeof sectionOf>;
 
@@ -19,7 +18,7 @@ export function sectionOf(texts: TextStore, prefix: string) {
       ifVersion: string | null | undefined,
       endsAt: number | null,
     ): Promise<string | null> {
-      const end = endsAt === null || endsAt >= forever ? null : Math.ceil(endsAt);
+      const end = endsAt === null || endsAt >= Number.MAX_SAFE_INTEGER ? null : Math.ceil(endsAt);
       const how = { name: prefix + name, text, endsAt: end, ...(ifVersion !== undefined && { ifVersion }) };
       return (await verbs.write([how]))[0] ?? null;
     },

@@ -1,18 +1,26 @@
 /** `longshore migrate`: creates a missing table. An existing one is checked and not changed: it belongs to a template. */
 
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config } from '../../../core/base/errors.ts';
-import { openDynamo } from './api.ts';
-import type { DynamoTableOptions } from './options.ts';
+import type { AuditEntry } from '../../../core/contract/audit.ts';
+import type { MetricRow } from '../../../core/contract/metrics.ts';
+import type { WorkerBeat } from '../../../core/contract/store.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
+import { type Dynamo, openDynamo } from './api.ts';
+import type { DynamoStoreOptions } from './options.ts';
+import type { Item } from './sdk.ts';
 import { dynamoTable, indexName, partitionKey, sortKey } from './table.ts';
+import { dynamoTexts } from './texts.ts';
 
-const version = 1;
+const version = 2;
 const wanted = ['table.pk', `${indexName}.${partitionKey}`, `${indexName}.${sortKey}`];
 
 /** Throws `CONFIG` for a table of another kind. */
 export async function migrateTable(
-  options: DynamoTableOptions,
+  options: DynamoStoreOptions,
 ): Promise<{ from: number | null; to: number }> {
-  const { table } = options;
+  const { table, clock = systemClock } = options;
   const dynamo = openDynamo(options);
   try {
     const keys = await dynamo.call('looking at the table', (api) => api.keys());
@@ -20,11 +28,51 @@ export async function migrateTable(
       await dynamo.call('creating the table', (api) => api.create(dynamoTable(table), true));
       return { from: null, to: version };
     }
-    if (wanted.every((key) => keys.includes(key))) return { from: version, to: version };
+    if (wanted.every((key) => keys.includes(key)))
+      return { from: (await toTexts(dynamo, clock)) ? 1 : version, to: version };
     throw config(
       `Expected table ${table} to have the keys ${wanted.join(', ')}, got ${keys.join(', ')}. It is another program's, or its template lacks the index: see dynamoTable().`,
     );
   } finally {
     await dynamo.close();
   }
+}
+
+type Derived = ReturnType<typeof storesOf>;
+
+/**
+ * Brings what version 0.1.0 has put into items of their own to texts, and resolves with whether there was any. Steps, limits and batches are
+ * where they were. A run that ends half-way can be repeated.
+ */
+async function toTexts(dynamo: Dynamo, clock: Clock): Promise<boolean> {
+  const stores = storesOf(dynamoTexts(dynamo), clock);
+  let found = false;
+  async function bring(partition: string, write: (item: Item, stores: Derived) => Promise<unknown>) {
+    for (;;) {
+      const page = await dynamo.call('migrating', (api) => api.query({ partition, max: 1_000 }));
+      if (page.length === 0) return;
+      found = true;
+      const pks = page.map(({ pk }) => pk as string);
+      const items = await dynamo.call('migrating', (api) => api.read(pks));
+      await forEach(items, (item) => write(item, stores));
+      await dynamo.call('migrating', (api) => forEach(pks, (pk) => api.remove(pk)));
+    }
+  }
+  await bring('schedule-names', async ({ pk }) => {
+    const name = (pk as string).slice('schedule-name#'.length);
+    const old = `schedule#${name}`;
+    const [item] = await dynamo.call('migrating', (api) => api.read([old]));
+    if (!item) return;
+    const nextAt = (item.nextAt as number | undefined) ?? null;
+    await stores.schedules.write({ name, nextAt, text: item.text as string }, null);
+    await dynamo.call('migrating', (api) => api.remove(old));
+  });
+  await bring('workers', ({ beat }) => stores.workers.heartbeat(JSON.parse(beat as string) as WorkerBeat));
+  await bring('audit', ({ entry }) => stores.audit.append(JSON.parse(entry as string) as AuditEntry));
+  for (const step of ['minute', 'hour', 'day'] as const)
+    for (let shard = 0; shard < 8; shard++)
+      await bring(`metrics#${step}#${shard}`, ({ at, queue, job = '', source = '', body }) =>
+        stores.metrics.write([{ step, at, queue, job, source, body } as MetricRow]),
+      );
+  return found;
 }

@@ -69,14 +69,14 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
       return (await Promise.all([...slices(pks, batchSize)].map(readBatch))).flat();
     },
     /**
-     * `over`: the version that was read, `null` = there is none, or an attribute that it must be without. @default any. `false`: it is
+     * `over`: the version that was read, `null` = there is none. @default any, or none. `false`: it is
      * another one, and nothing changed.
      */
     write: (item: Item, over?: Expected): Promise<boolean> =>
       unlessOvertaken(
         client.send(new sdk.PutItemCommand({ TableName, Item: attributesOf(item), ...expecting(over) })),
       ),
-    remove: (pk: string, over?: string): Promise<boolean> =>
+    remove: (pk: string, over?: Expected): Promise<boolean> =>
       unlessOvertaken(
         client.send(new sdk.DeleteItemCommand({ TableName, Key: { pk: { S: pk } }, ...expecting(over) })),
       ),
@@ -165,19 +165,13 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
   };
 }
 
-/** A version, `null`, or an attribute. */
-type Expected = string | null | { readonly without: string };
+/** A version, `null`, or any. */
+type Expected = string | null | { readonly there: true };
 
 function expecting(version: Expected | undefined) {
   if (version === undefined) return {};
-  if (typeof version === 'object' && version !== null) {
-    const { without } = version;
-    return {
-      ConditionExpression: 'attribute_not_exists(#without)',
-      ExpressionAttributeNames: { '#without': without },
-    };
-  }
   if (version === null) return { ConditionExpression: 'attribute_not_exists(pk)' };
+  if (typeof version === 'object') return { ConditionExpression: 'attribute_exists(pk)' };
   return {
     ConditionExpression: '#version = :version',
     ExpressionAttributeNames: { '#version': 'version' },

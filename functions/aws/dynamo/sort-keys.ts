@@ -11,8 +11,6 @@ export const statusOf = (partition: string): string => partition.slice(0, partit
 export const partitionsOf = (status: JobStatus): string[] =>
   Array.from({ length: partitionsPerStatus }, (_, shard) => partitionOf(status, shard));
 
-export const partitionsPerStep = 8;
-
 /** Sorts as text as the moment sorts as a number. */
 export const sortKeyOf = (at: number, id = ''): string =>
   `${String(Math.max(0, at)).padStart(16, '0')}#${id}`;

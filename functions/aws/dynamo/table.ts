@@ -1,22 +1,20 @@
 /**
- * The one table. Every item has the key `pk`, a `version` that is new at every write (but numbers, which are just written over), and
+ * The one table. Every item has the key `pk`, a `version` that is new at every write, and
  * `expiresAt` once it may go:
  *
  * | pk                      | what                 | shelf                   | place                           |
  * |-------------------------|----------------------|-------------------------|---------------------------------|
  * | `job#<id>`              | record of a job      | `<status>#<0…7>`        | `<createdAt>#<id>`              |
  * | `key#<key>`             | idempotency key      |                         |                                 |
- * | `worker#<id>`           | a worker's heartbeat | `workers`               | `<seenAt>#<id>`                 |
- * | `metric#<step>#<place>` | numbers of a step    | `metrics#<step>#<0…7>`  | `<at>#<queue>#<job>#<source>`   |
- * | `audit#<id>`            | what an operator did | `audit`                 | `<at>#<id>`                     |
- * | `limit#k<key>`          | slots of a limit     | `limits#<0…7>`          | the key, as sortable.ts has it  |
+ * | `limit#k<key>`         | slots of a limit     | `limits#<0…7>`          | the key, as sortable.ts has it  |
  * | `limit#h<id>`           | limits of a waiting job |                      |                                 |
  * | `step#job:<id>`         | what a job remembers of its steps |            |                                 |
  * | `step#event:<name>:<key>` | who waits for an event |                     |                                 |
  * | `batch#<name>`          | a text of a batch    | `batches#<0…7>`         | of what is listed, as sortable.ts has it |
+ * | `text#<section>/<name>` | any other text: schedules, numbers, audit log, heartbeats | `texts#<0…7>` | of what is listed, as sortable.ts has it |
  *
- * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status and step has eight partitions,
- * and so have limits, because one takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads what it finds
+ * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status has eight partitions, and so
+ * have texts, because one takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads what it finds
  * there from the table.
  */
 
