@@ -1,13 +1,20 @@
 /** The config, the backend and the client of one command: loaded when first asked for, closed at its end. */
 
+import { hostname, userInfo } from 'node:os';
+import { relative } from 'node:path';
 import { onDemand } from '../../core/base/lazy.ts';
 import { hint } from '../../core/base/nearest.ts';
 import type { QueueAdmin } from '../../core/contract/admin.ts';
-import { eachOf, isBackend, scoped } from '../../core/kernel/enqueue/backends.ts';
+import type { Stores } from '../../core/contract/store.ts';
+import { eachOf, isBackend, queuesOn, scoped } from '../../core/kernel/enqueue/backends.ts';
+import type { Client } from '../../core/kernel/enqueue/client.ts';
+import { clientOf } from '../../core/kernel/enqueue/connect.ts';
+import type { OperatorIdentity } from '../../core/operations/types.ts';
+import type { RoutingOptions } from '../../core/routing/client.ts';
+import { connect } from '../../core/routing/connect.ts';
+import { route } from '../../core/routing/route.ts';
 import { within } from '../waiting.ts';
-import { actorOf } from './config/actor.ts';
-import { type Config, findConfig, loadConfig } from './config/config.ts';
-import { createOpened, type OpenedAll, openAll } from './config/open.ts';
+import { findConfig, loadConfig, only } from './config/config.ts';
 import { notFound, unsupported } from './errors.ts';
 import type { Io } from './io.ts';
 
@@ -16,15 +23,31 @@ export interface Session extends ReturnType<typeof sessionOf> {
   of(name: string): Session;
 }
 
-/** What the sessions of one command share. */
-interface Shared {
-  readonly config: () => Promise<Config>;
-  readonly all: OpenedAll;
+interface Closing {
+  close?(): Promise<void>;
 }
 
-function share(io: Io, configPath: string | undefined): Shared {
+/** What the sessions of one command share: what the config exports, opened once. */
+function share(io: Io, configPath: string | undefined) {
   const config = onDemand(() => loadConfig(io, configPath));
-  return { config, all: openAll(config) };
+  const closing: Closing[] = [];
+  const keep = (all: readonly (Closing | null | undefined)[]) => {
+    for (const one of all) if (one) closing.push(one);
+  };
+  const backends = onDemand(async () => {
+    const all = await (await config()).backend();
+    keep(isBackend(all) ? [all] : Object.values(all));
+    return all;
+  });
+  const stores = onDemand(async () => {
+    const all = await (await config()).store();
+    keep(isBackend(await backends()) ? [all as Closing | undefined] : Object.values(all ?? {}));
+    return all;
+  });
+  const close = async (): Promise<void> => {
+    await Promise.all(closing.map((one) => one.close?.()));
+  };
+  return { config, backends, stores, close };
 }
 
 /** @param backendName which one, where the config exports several */
@@ -38,11 +61,47 @@ export function createSession(
   return { ...session, of: (name) => createSession(io, configPath, name, shared) };
 }
 
-function sessionOf(io: Io, configPath: string | undefined, backendName: string | undefined, shared: Shared) {
-  const { config, all } = shared;
-  const opened = createOpened(io, config, backendName, all);
-  const { backend, backends, store, routing, client } = opened;
-  const keyless = onDemand(opened.keyless);
+function sessionOf(
+  io: Io,
+  configPath: string | undefined,
+  /** Without it a client sends each job where it belongs. */
+  backendName: string | undefined,
+  { config, backends, stores, close }: ReturnType<typeof share>,
+) {
+  const backend = onDemand(async () =>
+    only(await backends(), backendName, relative(io.cwd, (await config()).path)),
+  );
+  const nameOfBackend = async (): Promise<string | undefined> => {
+    const own = await backend();
+    return Object.entries(await backends()).find(([, one]) => one === own)?.[0];
+  };
+  const store = async () => {
+    const own = await nameOfBackend();
+    const all = await stores();
+    return (own === undefined ? all : (all as RoutingOptions['store'])?.[own]) as Partial<Stores> | undefined;
+  };
+  const routing = async (): Promise<RoutingOptions> => {
+    const { failover } = await config();
+    const all = (await stores()) as RoutingOptions['store'];
+    return { ...(all && { store: all }), ...(failover && { failover }) };
+  };
+
+  async function connected(signs: boolean): Promise<Client> {
+    const { app } = await config();
+    const own = await backend();
+    const all = await backends();
+    if (signs) app.keyRing(); // throws with the remedy
+    if (isBackend(all)) {
+      const beside = await store();
+      return (signs ? connect : clientOf)(app, own, beside ? { store: beside } : {});
+    }
+    const options = await routing();
+    const routed = signs ? connect(app, all, options) : route(app, all, options);
+    return backendName === undefined ? routed : routed.backends.get(backendName)!;
+  }
+
+  const client = onDemand(() => connected(true));
+  const keyless = onDemand(() => connected(false));
   const operator = onDemand(async () => {
     const { createOperator } = await import('../../core/operations/operator.ts');
     return createOperator(await keyless(), actorOf(io.env));
@@ -53,9 +112,15 @@ function sessionOf(io: Io, configPath: string | undefined, backendName: string |
     /** Where the config is, without loading it. */
     configPath: () => findConfig(io, configPath),
     config,
+    /** The one that is named, else the first. */
     backend,
+    /** All that the config exports. */
     backends,
-    routing,
+    /** How a worker takes from the backends. */
+    routing: async () => ({
+      ...(await routing()),
+      ...(backendName !== undefined && { backendName }),
+    }),
     /** What stands beside the backend; `undefined` = it keeps its state itself. */
     store,
     client,
@@ -87,7 +152,10 @@ function sessionOf(io: Io, configPath: string | undefined, backendName: string |
     async queues(names: readonly string[]): Promise<readonly string[]> {
       const { admin } = await backend();
       const used = admin ? (await admin.stats()).map(({ queue }) => queue) : [];
-      const known = [...new Set([...(await opened.queues()), ...used])];
+      const { app, failover } = await config();
+      const own = await nameOfBackend();
+      const named = own === undefined ? app.queues : queuesOn(app, own, failover);
+      const known = [...new Set([...named, ...used])];
       const unknown = names.find((name) => !known.includes(name));
       // A backend that cannot list its queues may well have this one.
       if (unknown !== undefined && admin)
@@ -96,9 +164,27 @@ function sessionOf(io: Io, configPath: string | undefined, backendName: string |
     },
     async close(): Promise<void> {
       // One that was not opened in time is left to the end of the process, and so is one that does not close.
-      await within(io.clock, longestCloseMs, opened.close(), () => {});
+      await within(io.clock, longestCloseMs, close(), () => {});
     },
   };
 }
 
 const longestCloseMs = 3_000;
+
+const longest = 256;
+
+export function actorOf(env: Readonly<Record<string, string | undefined>>): OperatorIdentity {
+  const actor = env.LONGSHORE_ACTOR?.trim() || userName();
+  return { actor: actor.slice(0, longest), from: `cli ${hostname()}`.slice(0, longest) };
+}
+
+/** A user of a container may have a number and no name. */
+function userName(): string {
+  try {
+    return userInfo().username || uid();
+  } catch {
+    return uid();
+  }
+}
+
+const uid = (): string => `uid ${process.getuid?.() ?? 'unknown'}`;

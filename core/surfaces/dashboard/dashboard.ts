@@ -10,10 +10,8 @@ import { refuseOtherHosts, refuseOtherSites, requestIdOf } from '../http/origin.
 import { problemOf, Refusal } from '../http/problem.ts';
 import { checkToken, refuseForeignChange, refuseReader } from './access/changes.ts';
 import { type Access, accessOf } from './access/identify.ts';
-import { refusalFor } from './answer/failure.ts';
-import { apiHeaders } from './answer/headers.ts';
 import { page, pageFile } from './answer/page.ts';
-import { wordsOf } from './answer/words.ts';
+import { apiHeaders, refusalFor, wordsOf } from './answer/responses.ts';
 import type { Endpoint } from './call.ts';
 import { liveStreams } from './live/events.ts';
 import { liveFeed } from './live/feed.ts';

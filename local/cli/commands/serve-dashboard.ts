@@ -7,9 +7,9 @@ import type {
   DashboardOptions,
 } from '../../../core/surfaces/dashboard/index.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../../serve.ts';
-import { actorOf } from '../config/actor.ts';
 import { given } from '../config/values.ts';
 import type { Input } from '../definition.ts';
+import { actorOf } from '../session.ts';
 
 /** The usual one, so that a page can be kept as a bookmark. */
 export const dashboardPort = 4020;

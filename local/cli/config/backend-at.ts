@@ -7,8 +7,7 @@ import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { Input } from '../definition.ts';
 import { CliError, longshoreCode, messageOf, usage } from '../errors.ts';
-import { loadConfig } from './config.ts';
-import { only } from './open.ts';
+import { loadConfig, only } from './config.ts';
 
 /** How an address opens, by what stands before its first colon. */
 const openers: Readonly<Record<string, (address: string) => Promise<QueueBackend>>> = {

@@ -3,15 +3,16 @@
 import { existsSync, statSync } from 'node:fs';
 import { extname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { hint } from '../../../core/base/nearest.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
-import { type Backends, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
+import { type Backends, isBackend as isOne, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
 import type { DashboardAuthorize } from '../../../core/surfaces/dashboard/index.ts';
 import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
-import { CliError, longshoreCode, messageOf, wrongConfig } from '../errors.ts';
+import { CliError, longshoreCode, messageOf, usage, wrongConfig } from '../errors.ts';
 import type { Io } from '../io.ts';
 import { similarFile, spotOf, watchLoads } from './broken-file.ts';
 
@@ -247,4 +248,25 @@ function kindOf(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' ? 'an object of another kind' : `a ${typeof value}`;
+}
+
+/** Throws `USAGE` for a name that there is not, or that this config does not use. @param name 'default' where none is given */
+export function only(
+  backend: QueueBackend | Backends,
+  name: string | undefined,
+  config: string,
+): QueueBackend {
+  if (isOne(backend)) {
+    if (name === undefined) return backend;
+    throw usage(
+      `Expected no --backend, because ${config} exports one backend without a name, got "${name}".`,
+    );
+  }
+  const here = Object.keys(backend).filter((one) => backend[one]);
+  const asked = name ?? here.find((one) => one === 'default') ?? here[0] ?? 'default';
+  const found = Object.hasOwn(backend, asked) ? backend[asked] : null;
+  if (found) return found;
+  throw usage(
+    `Expected --backend to be one of ${here.join(', ') || 'none'}, got "${asked}".${hint(asked, here)}`,
+  );
 }

@@ -5,6 +5,7 @@ import type { Check, Looked, Problem, Severity } from '../../../core/contract/di
 import { within } from '../../waiting.ts';
 import { explain } from '../errors.ts';
 import { count, plain, type Style, span, type Ui } from '../output/ui.ts';
+import { wrapped } from '../output/width.ts';
 
 export interface Finding extends Required<Problem> {
   readonly id: string;
@@ -108,15 +109,15 @@ type Shown = Finding | Diagnosis['notChecked'][number];
 function linesOf(one: Shown, ui: Ui, width: number | null): string[] {
   if ('because' in one) {
     const text = `not checked: ${one.id}, because ${withStop(one.because)}`;
-    return wrapped(text, 2, 6, width).map((line) => ui.paint('dim', line));
+    return indented(text, 2, 6, width).map((line) => ui.paint('dim', line));
   }
   const { severity, id, where, text, remedy } = one;
-  const [first, ...rest] = wrapped(`${severity} ${id}, ${where}: ${text}`, 2, 6, width);
+  const [first, ...rest] = indented(`${severity} ${id}, ${where}: ${text}`, 2, 6, width);
   const head = `  ${severity}`;
   return [
     `  ${ui.paint(styles[severity], severity)}${first!.slice(head.length)}`,
     ...rest,
-    ...wrapped(remedy, 6, 6, width),
+    ...indented(remedy, 6, 6, width),
   ];
 }
 
@@ -124,19 +125,9 @@ const rankOf = (one: Shown): number =>
   'because' in one ? severities.length : severities.indexOf(one.severity);
 const withStop = (text: string): string => text.replace(/\.?$/, '.');
 
-/** Cut at spaces only: an address or a command stays whole, however long. */
-function wrapped(text: string, first: number, later: number, width: number | null): string[] {
-  const lines: string[] = [];
-  let line = ' '.repeat(first);
-  let isEmpty = true;
-  for (const word of plain(text).split(' ')) {
-    if (!isEmpty && width !== null && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = ' '.repeat(later);
-      isEmpty = true;
-    }
-    line += isEmpty ? word : ` ${word}`;
-    isEmpty = false;
-  }
-  return [...lines, line];
+function indented(text: string, first: number, later: number, width: number | null): string[] {
+  const room = width ?? Number.POSITIVE_INFINITY;
+  return wrapped(plain(text), room - later, room - first).map(
+    (line, i) => ' '.repeat(i === 0 ? first : later) + line,
+  );
 }

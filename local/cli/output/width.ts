@@ -32,12 +32,12 @@ export const padTo = (text: string, room: number, side: 'left' | 'right'): strin
   return side === 'left' ? spaces + text : text + spaces;
 };
 
-/** Broken between words. A word that is longer than a line, such as an id or an address, stays whole. */
-export function wrapped(text: string, room: number): string[] {
+/** Broken between words. A word that is longer than a line, such as an id or an address, stays whole. @param first room of the first line */
+export function wrapped(text: string, room: number, first = room): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(/ +/)) {
-    if (line !== '' && columnsOf(line) + 1 + columnsOf(word) > room) {
+    if (line !== '' && columnsOf(line) + 1 + columnsOf(word) > (lines.length === 0 ? first : room)) {
       lines.push(line);
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;

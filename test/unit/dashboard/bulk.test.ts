@@ -2,8 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { LongshoreError } from '../../../core/index.ts';
-import { refusalFor } from '../../../core/surfaces/dashboard/answer/failure.ts';
-import { ndjson } from '../../../core/surfaces/dashboard/answer/lines.ts';
+import { ndjson, refusalFor } from '../../../core/surfaces/dashboard/answer/responses.ts';
 import { until } from '../../kit/until.ts';
 import { createBench, enter, expectWrongOption, pageHeaders } from './kit.ts';
 

@@ -3,7 +3,7 @@
 import { gunzipSync } from 'node:zlib';
 import { LongshoreError } from '../../../base/errors.ts';
 import { onDemand } from '../../../base/lazy.ts';
-import { pageHeaders } from './headers.ts';
+import { pageHeaders } from './responses.ts';
 
 interface PageFile {
   readonly type: string;

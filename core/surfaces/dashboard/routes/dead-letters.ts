@@ -8,7 +8,7 @@ import type {
   Operator,
   RetryOptions,
 } from '../../../operations/types.ts';
-import { ndjson } from '../answer/lines.ts';
+import { ndjson } from '../answer/responses.ts';
 import type { DeadLetterView, Done } from '../api.ts';
 import type { Call, Endpoint, Run } from '../call.ts';
 import { missing, noAdmin, unavailable } from './find.ts';

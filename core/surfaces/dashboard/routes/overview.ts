@@ -5,7 +5,7 @@ import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
 import type { MetricPeriod } from '../../../kernel/app/metric-report.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
-import { apiHeaders } from '../answer/headers.ts';
+import { apiHeaders } from '../answer/responses.ts';
 import type { Overview, Session } from '../api.ts';
 import type { Run } from '../call.ts';
 import { knownName, unavailable } from './find.ts';
