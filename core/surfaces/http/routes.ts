@@ -11,7 +11,7 @@ import { listSchedules, putSchedule } from './schedules.ts';
 type Methods = Readonly<Record<string, Run>>;
 
 /** By `operationId`: of the operations that HTTP handles itself. */
-const byHand: Methods = { changeJob, getResult: showResult, listSchedules, putSchedule };
+export const byHand: Methods = { changeJob, getResult: showResult, listSchedules, putSchedule };
 
 const showDocument: Run = async ({ client, basePath, metrics }, { caller }) => {
   const jobs = [...client.app.jobs.values()].filter(({ name }) => caller.jobs?.has(name) !== false);
