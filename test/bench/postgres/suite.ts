@@ -1,8 +1,9 @@
 import pg from 'pg';
 import { slices } from '../../../core/base/slices.ts';
 import { postgres as backendAt } from '../../../local/backends/postgres/index.ts';
+import { countStatements } from '../../services/postgres/count-statements.ts';
 import { batches } from '../kit/batches.ts';
-import { type Bench, suite } from '../kit/bench.ts';
+import { type Bench, limitRow, suite } from '../kit/bench.ts';
 import { groups } from '../kit/groups.ts';
 import { limits } from '../kit/limits.ts';
 import { million } from '../kit/million.ts';
@@ -22,6 +23,7 @@ export const postgres = suite(
     single,
     latency,
     backlog,
+    idle,
     million: lists,
     schedules: stored,
     limits: limited,
@@ -31,6 +33,18 @@ export const postgres = suite(
   },
   startServer,
 );
+
+/** What workers that have nothing to do ask of the server. */
+function idle(_: Bench, server: BenchServer) {
+  return server.at(async (place) => {
+    const { workers } = await countStatements(place);
+    const [first, ...others] = workers.map(({ perSecond }) => perSecond);
+    return [
+      limitRow('statements of a worker, five queues and a job', 'a second', [first!], 2),
+      limitRow('statements of each further worker', 'a second', others, 1),
+    ];
+  });
+}
 
 function limited(bench: Bench, server: BenchServer) {
   return limits(bench, server, ({ url, schema }) => backendAt({ url, schema }));

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import type { JobLease } from '../../../core/contract/queue.ts';
 import { verbs } from './backend-settling.ts';
-import { type Kit, minute, second } from './kit.ts';
+import { type Kit, mail, minute, queues, reports, second } from './kit.ts';
 import type { Law } from './law.ts';
 
 /** The ways in which another worker comes to own the message. */
@@ -61,6 +61,20 @@ export function staleLeaseLaws(law: Law): void {
     await t.reap();
     assert.equal((await t.take()).attempt, 3);
   });
+
+  law(
+    'a queue that reaps for all takes back what other processes have leased, from several queues at once',
+    async (t) => {
+      if (!t.backend.hints?.reapsForAll) return;
+      for (const queue of [mail, mail, reports]) await t.put({ queue });
+      for (let n = 0; n < 3; n++) await t.take({ queues, leaseMs: minute });
+      const reap = () => Promise.all(queues.map((queue) => t.openings.at(-1)!.reapExpired(queue)));
+      assert.deepEqual(await reap(), [0, 0]);
+      await t.advance(minute);
+      assert.deepEqual(await reap(), [2, 1]);
+      for (let n = 0; n < 3; n++) assert.equal((await t.take({ queues })).attempt, 2);
+    },
+  );
 
   law('a stale lease in a batch of acks does not stop its neighbours', async (t) => {
     await t.put();

