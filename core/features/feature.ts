@@ -7,6 +7,7 @@ import type { Installed } from '../kernel/app/installed.ts';
 import { timely } from '../kernel/attempt/admit.ts';
 import type { Admitted, EndStep, Maybe, RunInIsolate, RunStep, Steps } from '../kernel/attempt/attempt.ts';
 import type { ContextDoors } from '../kernel/attempt/context.ts';
+import type { Needs } from '../kernel/enqueue/abilities.ts';
 import type {
   ClientDoor,
   ClientParts,
@@ -58,6 +59,7 @@ export interface Feature {
   readonly predecessor?: Predecessor;
   readonly uniqueness?: Uniqueness;
   readonly counter?: CountAttempts;
+  readonly needs?: Needs;
 }
 
 /** Several in one place stand in the order of the table. */
@@ -69,6 +71,7 @@ export const installedFrom = (features: readonly Feature[]): Installed => ({
     hasBegun: features.flatMap(({ hasBegun }) => hasBegun ?? []),
     isolate: features.flatMap(({ isolate }) => isolate ?? [])[0]!,
   } satisfies Steps,
+  needs: features.flatMap(({ needs }) => needs ?? []),
   chores: features.flatMap(({ chores }) => chores ?? []),
   client: {
     doors: features.flatMap(({ client }) => client ?? []),

@@ -19,8 +19,8 @@ import { transactions } from './transactions/feature.ts';
 import { unique } from './unique/feature.ts';
 
 export const features = [
-  ...[unique, payloads, limits, chains, idempotency, records],
-  ...[transactions, pings, steps, batches, logs, schedules, metrics, sandbox, alerts],
+  ...[transactions, limits, unique, payloads, chains, idempotency, records],
+  ...[pings, steps, batches, logs, schedules, metrics, sandbox, alerts],
 ] satisfies readonly Feature[];
 
 const installed = installedFrom(features);

@@ -4,6 +4,7 @@ import { door } from '../../base/lazy.ts';
 import type { Attempt, RunStep, Step } from '../../kernel/attempt/attempt.ts';
 import type { Chore } from '../../kernel/worker/chores.ts';
 import type { Feature } from '../feature.ts';
+import { needsOfLimits } from './needs.ts';
 import { isFresh, knownPaused, refreshed } from './paused-jobs.ts';
 
 const gates = door(() => import('./gates.ts'));
@@ -45,6 +46,7 @@ const waits = {
 
 export const limits = {
   name: 'limits',
+  needs: needsOfLimits,
   forget: async (client, ids) => lines(({ leaveLines }) => leaveLines(client, ids)),
   chores: [
     {

@@ -35,6 +35,12 @@ export const transactional = {
 
 export const transactions = {
   name: 'transactions',
+  needs: ({ jobs }, it) =>
+    jobs.flatMap(({ name, transaction }) => {
+      if (!transaction || it.transactions) return [];
+      const text = `Job "${name}" has a transaction, but backend "${it.name}" offers none. Run it on postgres().`;
+      return [{ of: `job "${name}"`, feature: 'transaction', text }];
+    }),
   run: { transaction: transactional },
   end: { transaction: transactional },
   context: {

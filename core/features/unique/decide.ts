@@ -5,11 +5,11 @@ import { LongshoreError } from '../../base/errors.ts';
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { OutgoingMessage } from '../../contract/queue.ts';
 import type { UniqueRule } from '../../kernel/app/unique.ts';
-import { checkUnique } from '../../kernel/enqueue/abilities.ts';
 import type { UniqueMessage } from '../../kernel/enqueue/draft.ts';
 import { storePayloads, type Upload } from '../../kernel/enqueue/offload.ts';
 import { knownNow } from '../../kernel/enqueue/skew.ts';
 import { believed } from '../../kit/records/believe.ts';
+import { checkUnique } from './needs.ts';
 import { rewrite, type Sender, type Standing } from './stored-key.ts';
 
 /** Jobs of the same call that stand and are yet to be sent. */

@@ -9,6 +9,8 @@ export interface Installed {
   readonly chores: unknown;
   /** What is done around the sending of jobs, and members of clients: `partsOf` in kernel/enqueue/parts.ts. */
   readonly client: unknown;
+  /** What features need of a backend: `Needs` in kernel/enqueue/abilities.ts. */
+  readonly needs: unknown;
   /** Members of the context of handlers: `ContextDoors` in kernel/attempt/context.ts. */
   readonly context: unknown;
   /** Counts the attempts of a worker: `CountAttempts` in kernel/worker/state.ts. */

@@ -3,7 +3,6 @@
 import { config } from '../../base/errors.ts';
 import type { GroupOrder } from '../../contract/queue.ts';
 import type { App } from '../app/app.ts';
-import type { UniqueRule } from '../app/unique.ts';
 import { declaredOn } from './backends.ts';
 import type { Client } from './client.ts';
 
@@ -34,6 +33,11 @@ export interface Unmet {
   readonly text: string;
 }
 
+export type Declared = ReturnType<typeof declaredOn>;
+
+/** What a feature needs of a backend, and would not get. */
+export type Needs = (declared: Declared, it: Abilities) => Unmet[];
+
 export const abilitiesOf = ({ backend, stores }: Pick<Client, 'backend' | 'stores'>): Abilities => ({
   name: backend.name,
   transactions: backend.begin !== undefined,
@@ -63,46 +67,24 @@ export function refuse(head: string, faults: readonly string[]): void {
   if (faults.length > 1) throw config([head, ...faults.map((text) => `- ${text}`)].join('\n'));
 }
 
+/** In a sentence that begins with `what`. */
+export const noStore = (what: string, { name }: Abilities): string =>
+  `${what}, but backend "${name}" keeps none: give it a store, for example sqliteStore().`;
+
 /** Lists the features that the backend would not keep, those of jobs first. */
 export function unmetBy(app: App, it: Abilities, name?: string): Unmet[] {
-  const { jobs, rules } = declaredOn(app, name);
+  const declared = declaredOn(app, name);
+  const needs = app.installed.needs as readonly Needs[];
+  const unmet = [...needs.flatMap((need) => need(declared, it)), ...unmetByQueues(declared, it)];
+  return [
+    ...unmet.filter(({ of }) => of.startsWith('job')),
+    ...unmet.filter(({ of }) => !of.startsWith('job')),
+  ];
+}
+
+function unmetByQueues({ rules }: Declared, it: Abilities): Unmet[] {
   const unmet: Unmet[] = [];
   const add = (of: string, feature: string, text: string) => unmet.push({ of, feature, text });
-  const needsStore = (what: string): string =>
-    `${what}, but backend "${it.name}" keeps none: give it a store, for example sqliteStore().`;
-  for (const { name: job, transaction, breaker, unique } of jobs) {
-    if (transaction && !it.transactions)
-      add(
-        `job "${job}"`,
-        'transaction',
-        `Job "${job}" has a transaction, but backend "${it.name}" offers none. Run it on postgres().`,
-      );
-    if (breaker && it.mostSlots === 0)
-      add(`job "${job}"`, 'breaker', needsStore(`Job "${job}" has a breaker`));
-    const text = unique && uniqueFault(it, job, unique);
-    if (text) add(`job "${job}"`, unique.waitMs === undefined ? 'unique' : 'debounce', text);
-  }
-  for (const [of, { limits }] of [
-    ...jobs.map((job) => [`job "${job.name}"`, job] as const),
-    ...rules.map(([queue, rule]) => [`queue "${queue}"`, rule] as const),
-  ])
-    for (const limit of limits ?? []) {
-      const { kind, slots, holdMs } = limit;
-      const perSecond = kind === 'rate' ? (slots * 1_000) / holdMs! : 0;
-      if (it.mostSlots === 0) add(of, kind, needsStore(`${limit.of} has a limit`));
-      else if (slots > it.mostSlots)
-        add(
-          of,
-          kind,
-          `Expected the limit of ${kind} of ${limit.of} to be at most ${it.mostSlots}, which is what the store of backend "${it.name}" can count, got ${slots}. Use a smaller limit,${kind === 'rate' ? ' smooth: true,' : ''} or another store.`,
-        );
-      else if (perSecond > it.mostPerSecond(slots))
-        add(
-          of,
-          kind,
-          `The rate of ${limit.of} can never be reached: ${slots} in ${holdMs} ms are ${Math.ceil(perSecond)} a second, and the store of backend "${it.name}" gives out ${it.mostPerSecond(slots)} of ${slots} slots a second. Use smooth: true, fewer in a shorter perMs, or another store.`,
-        );
-    }
   for (const [queue, { maxLength, order }] of rules) {
     if (maxLength !== null && !it.counts)
       add(
@@ -121,26 +103,4 @@ export function unmetBy(app: App, it: Abilities, name?: string): Unmet[] {
     }
   }
   return unmet;
-}
-
-/** Checks the rule of one call. Throws `CONFIG`. */
-export function checkUnique(
-  client: Pick<Client, 'backend' | 'stores'>,
-  job: string,
-  rule: UniqueRule<unknown>,
-): void {
-  const fault = uniqueFault(abilitiesOf(client), job, rule);
-  if (fault !== null) throw config(fault);
-}
-
-function uniqueFault(
-  it: Abilities,
-  job: string,
-  { onConflict, during: time }: UniqueRule<unknown>,
-): string | null {
-  if (onConflict === 'replace' && !it.replaces)
-    return `Job "${job}" replaces one that waits, which backend "${it.name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
-  if (!it.records && typeof time !== 'object')
-    return `Backend "${it.name}" keeps no records, so nothing tells whether a job with the unique key of "${job}" waits or runs: give it a store, for example sqliteStore(), or use during: { forMs }.`;
-  return null;
 }
