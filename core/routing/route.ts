@@ -1,7 +1,7 @@
 /** Connects an app to several backends. What the verbs do is in verbs.ts, loaded with the first of them. */
 
 import { checkOptions } from '../base/checks.ts';
-import { verbsOf } from '../base/lazy.ts';
+import { door, verbsOf } from '../base/lazy.ts';
 import { batchVerbs } from '../features/batches/feature.ts';
 import { chainVerbs } from '../features/chains/feature.ts';
 import { schedulesOf } from '../features/schedules/feature.ts';
@@ -48,14 +48,16 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
     };
     clients.set(name, one);
   }
-  let code: Promise<Record<string, (...call: never) => unknown>> | null = null;
+  const code = door(
+    async () =>
+      (await import('./verbs.ts')).verbsOf({ app, names, clients, failover }) as Record<
+        string,
+        (...call: never) => unknown
+      >,
+  );
   const client: Record<string, unknown> = { ...clients.get(here[0]!), backends: clients };
   client.schedules = schedulesOf(() => client as unknown as RoutedClient);
-  for (const verb of verbs)
-    client[verb] = async (...call: never) => {
-      code ??= import('./verbs.ts').then((it) => it.verbsOf({ app, names, clients, failover }));
-      return (await code)[verb]!(...call);
-    };
+  for (const verb of verbs) client[verb] = async (...call: never) => code((it) => it[verb]!(...call));
   client.batches = verbsOf(batchVerbs, async () => (await import('./batches.ts')).batchesOfAll(clients));
   client.chains = verbsOf(chainVerbs, async () => (await import('./chains.ts')).chainsOfAll(clients));
   return client as unknown as RoutedClient;

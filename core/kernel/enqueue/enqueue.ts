@@ -2,6 +2,7 @@
 
 import { LongshoreError } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
+import { door } from '../../base/lazy.ts';
 import type { SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
 import { currentContext, withContext } from '../app/context.ts';
@@ -13,6 +14,8 @@ import type { MaybeUnique } from './draft.ts';
 import type { Upload } from './offload.ts';
 import { prepare, wrongOption } from './prepare.ts';
 import { type SendingClient, send } from './send.ts';
+
+const hooks = door(() => import('./around-enqueue.ts'));
 
 /** Small, because the queue waits for the first slice, and the caller for the last. */
 const sliceSize = 200;
@@ -100,15 +103,7 @@ export function enqueueEach(
 ): Promise<SendResult[]> {
   const work = () => sendSlices(client, call.count, prepareAt, tx);
   if (client.app.middleware.enqueue.length === 0) return context ? withContext(context, work) : work();
-  return hooked(client, call, context ?? {}, work);
-}
-
-let aroundEnqueue: typeof import('./around-enqueue.ts').aroundEnqueue | null = null;
-
-/** Loads the code once: an import() costs more than the rest. */
-async function hooked(...call: Parameters<NonNullable<typeof aroundEnqueue>>): Promise<SendResult[]> {
-  aroundEnqueue ??= (await import('./around-enqueue.ts')).aroundEnqueue;
-  return aroundEnqueue(...call);
+  return hooks(({ aroundEnqueue }) => aroundEnqueue(client, call, context ?? {}, work));
 }
 
 async function sendSlices(

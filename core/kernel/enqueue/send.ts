@@ -2,6 +2,7 @@
 
 import { config, shown } from '../../base/errors.ts';
 import { reportingFailures } from '../../base/failure.ts';
+import { door } from '../../base/lazy.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { RecordedJob, RecordWriter } from '../../contract/store.ts';
 import type { Client } from './client.ts';
@@ -10,6 +11,8 @@ import { storePayloads, type Upload } from './offload.ts';
 import { partsOf } from './parts.ts';
 import { wrongOption } from './prepare.ts';
 import type { TimedClient } from './skew.ts';
+
+const queueLength = door(() => import('./queue-length.ts'));
 
 export interface SendingClient extends Pick<Client, 'app' | 'backend' | 'stores'>, TimedClient {
   /** Sends instead, unless in a transaction: where its backend does not answer, another one may. */
@@ -35,20 +38,16 @@ export function send(
     : sendAll(client, messages, uploads, tx);
 }
 
-let queueLength: typeof import('./queue-length.ts') | null = null;
-
 /** Before the payloads are stored: those of refused jobs would be left over. */
-async function sendLimited(
+const sendLimited = (
   client: SendingClient,
   messages: readonly OutgoingMessage[],
   uploads: readonly Upload[] | null,
   tx: SqlTransaction | undefined,
-): Promise<SendResult[]> {
-  queueLength ??= await import('./queue-length.ts');
-  return queueLength.sendWithin(client, messages, uploads, (some, theirs) =>
-    sendAll(client, some, theirs, tx),
+): Promise<SendResult[]> =>
+  queueLength(({ sendWithin }) =>
+    sendWithin(client, messages, uploads, (some, theirs) => sendAll(client, some, theirs, tx)),
   );
-}
 
 function sendAll(
   client: SendingClient,
