@@ -31,6 +31,8 @@ const longestPauseMs = 1_000;
 /** A second one leaves when the worker has nothing else to do, so that it does not stand still until the first is answered. */
 const mostUnderWay = 2;
 
+export type AckGroups = ReturnType<typeof groupAcks>;
+
 export function groupAcks(
   settler: JobSettler,
   { send, isIdle, patienceMs, failed, clock, random }: Grouping,

@@ -65,7 +65,7 @@ export function startMaintenance(state: WorkerState): { stop(): void; resign(): 
       failed: state.failures,
       jobs: longestRunning(),
       memoryBytes,
-      ...(state.draining && { draining: true }),
+      ...(state.reason !== null && { draining: true }),
     });
     if (orders?.drain) state.stop('asked');
   }

@@ -44,7 +44,10 @@ export interface WorkerState {
   readonly settings: WorkerSettings;
   readonly client: Client;
   readonly startedAt: number;
-  readonly draining: boolean;
+  /** Why it drains; `null` = it goes on. */
+  reason: StopReason | null;
+  /** It has drained. */
+  hasStopped: boolean;
   /** Fetched, not begun. */
   buffer: Run[];
   /** Their handlers are at work: these fill the slots. */
@@ -54,6 +57,10 @@ export interface WorkerState {
   readonly counts: Record<Outcome, number>;
   /** Attempts that failed, of all that were settled. */
   failures: number;
+  /** All that came to an end here, whatever it was. */
+  settledJobs: number;
+  /** Unfinished or not begun, without an attempt being spent. */
+  released: number;
   /** `null`: no numbers are kept. */
   readonly numbers: Counter | null;
   stop(reason: StopReason): void;

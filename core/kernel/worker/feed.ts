@@ -1,0 +1,107 @@
+/** Fetches jobs for the free slots of a worker, until it stops. */
+
+import { sleep } from '../../base/clock.ts';
+import type { Ack } from '../../contract/queue.ts';
+import type { AckGroups } from './ack-groups.ts';
+import { reap } from './chores.ts';
+import type { Slots } from './slots.ts';
+import type { WorkerState } from './state.ts';
+
+/** How long one fetch waits for work; a stop ends it early. */
+const waitMs = 5_000;
+/** A server that is back is noticed within this. */
+const longestBackoffMs = 1_000;
+/** A worker that ends by itself (`once`, `untilIdle`) gives up after so many failures in a row. */
+const patience = 5;
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** @param stopping aborts when the worker stops */
+export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, stopping: AbortSignal) {
+  const { app, settings, client } = state;
+  const { backend, queues } = settings;
+  const { ackAndFetch } = backend.hints ?? {};
+  const { clock, events } = app;
+  /** Ends the wait of the fetch under way. */
+  let waking = new AbortController();
+  let fetching = false;
+
+  /** Where the queue can, the slots that are free are filled in the same step. */
+  async function refill(ended: readonly Ack[]): Promise<boolean[]> {
+    const max = slots.room();
+    if (!ackAndFetch || fetching || state.reason !== null || max <= 0) return backend.ack(ended);
+    const kept = slots.promise(max);
+    try {
+      const { settled, leases } = await ackAndFetch(ended, { queues, max, leaseMs: settings.leaseMs });
+      if (state.reason !== null) await slots.release(leases);
+      else {
+        slots.hold(leases);
+        setImmediate(slots.pump);
+      }
+      return settled;
+    } finally {
+      kept();
+    }
+  }
+
+  /** Ends when the worker stops. */
+  async function run(): Promise<void> {
+    let failures = 0;
+    let failedAt = 0;
+    while (state.reason === null) {
+      // With slots free fetch at once; to fill the buffer wait until half of it is empty, so that fetches stay large.
+      // Acks under way bring the next leases with them.
+      const { length: ahead } = state.buffer;
+      const refilled = ackAndFetch !== undefined && acks.busy;
+      if (slots.room() <= 0 || refilled || (ahead > 0 && ahead * 2 > settings.prefetch)) {
+        await space();
+        continue;
+      }
+      try {
+        const onePass = settings.once || (settings.untilIdle && slots.busy() === 0);
+        if (waking.signal.aborted) waking = new AbortController();
+        fetching = true;
+        const leases = await backend.fetch({
+          queues,
+          max: slots.room(),
+          leaseMs: settings.leaseMs,
+          // After a failure it does not wait, so that `backend.recovered` comes at once and not with the next job.
+          waitMs: onePass || failures > 0 ? 0 : waitMs,
+          signal: waking.signal,
+        });
+        // The job of a worker that died is work too, and nobody else may be there to take it back.
+        const isOver = onePass && leases.length === 0 && (await reap({ client, id: state.id, queues })) === 0;
+        if (failures > 0) {
+          events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
+          failures = 0;
+        }
+        slots.hold(leases);
+        slots.pump();
+        if (isOver) state.stop(settings.once ? 'once' : 'idle');
+      } catch (error) {
+        if (failures++ === 0) failedAt = clock.now();
+        state.failed('fetching', error);
+        if (failures === patience && (settings.once || settings.untilIdle)) state.stop('backend-failed');
+        const backoffMs = Math.min(longestBackoffMs, 100 * 2 ** Math.min(failures - 1, 10));
+        await sleep(clock, backoffMs * (0.5 + app.random() / 2), stopping);
+      } finally {
+        fetching = false;
+      }
+      await nextTurn(); // timers, renewals and signals must get their turn
+    }
+  }
+
+  /** Resolves one turn after a job has ended, so that jobs that end together are replaced by one fetch; or when the worker stops. */
+  const space = () =>
+    new Promise<void>((resolve) => {
+      const wake = () => {
+        slots.listen(null); // at once: a drain listens next
+        stopping.removeEventListener('abort', wake);
+        resolve();
+      };
+      slots.listen(wake);
+      stopping.addEventListener('abort', wake);
+    }).then(nextTurn);
+
+  return { run, refill, wake: () => waking.abort() };
+}
