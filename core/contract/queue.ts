@@ -28,7 +28,7 @@ import type { QueueAdmin } from './admin.ts';
 import type { MessageFacts } from './facts.ts';
 import type { AbandonReason, AttemptReport } from './outcome.ts';
 import type { SqlTransaction } from './sql.ts';
-import type { RecordStore, Stores } from './store.ts';
+import type { BackendStores, RecordStore } from './store.ts';
 import type { PendingJobs } from './waiting.ts';
 
 export type { SqlTransaction } from './sql.ts';
@@ -176,7 +176,7 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
    */
   now?(tx?: SqlTransaction): Promise<number>;
   /** State kept in the same database as the queue; `flow` prefers it, because it can share a transaction. */
-  readonly stores?: Stores;
+  readonly stores?: BackendStores;
   /**
    * The records of its jobs, given those of the jobs that are in it: with the jobs that were enqueued and are still on their way there.
    * So nobody takes a job for ended because nothing is known of it yet. Absent = what is enqueued is there.

@@ -288,26 +288,28 @@ export interface PayloadStore {
   delete(key: string): Promise<void>;
 }
 
-export interface Stores {
+/** What the kit makes of texts (`core/kit/texts`). A backend may have one of its own, where that is faster. */
+export interface DerivedStores {
+  readonly workers: WorkerRegistry;
+  readonly metrics: MetricStore;
+  readonly audit: AuditLog;
+  readonly limits: LimitStore;
+  readonly steps: StepStore;
+  readonly batches: BatchStore;
+  readonly schedules: ScheduleStore;
+}
+
+/** What a backend or a store gives: keys, records and texts, and payloads where they may be large. */
+export interface BackendStores extends Partial<DerivedStores> {
   readonly keys: KeyStore;
   readonly records: RecordStore;
-  readonly workers: WorkerRegistry;
-  /** What steps, schedules, numbers, the audit log and workers are made of, and limits and batches unless the backend has its own. */
+  /**
+   * Without them it has only those of `DerivedStores` that it gives itself. Without metrics no numbers are kept, without an audit log nothing
+   * remembers who did what, and without schedules they are in code only. Limits, steps and batches are refused.
+   */
   readonly texts?: TextStore;
   /** Without it a payload that is too large for the queue is refused. */
   readonly payloads?: PayloadStore;
-  /** Without it no numbers are kept. */
-  readonly metrics?: MetricStore;
-  /** Without it nothing remembers who did what. */
-  readonly audit?: AuditLog;
-  /** Without it a job or queue with limits refuses to start. */
-  readonly limits?: LimitStore;
-  /** Without it a job's handler that asks for a step fails. */
-  readonly steps?: StepStore;
-  /** Without it batches are refused. */
-  readonly batches?: BatchStore;
-  /** Without it schedules are in code only. */
-  readonly schedules?: ScheduleStore;
   /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** As `QueueAdmin.diagnose`, of a store that stands beside a queue. */
@@ -316,4 +318,9 @@ export interface Stores {
   load?(): Promise<void>;
   /** Ends the store's own connections. May be called again. */
   close?(): Promise<void>;
+}
+
+/** What a client has: with all that is made of texts. */
+export interface Stores extends BackendStores {
+  readonly workers: WorkerRegistry;
 }

@@ -6,6 +6,7 @@ import { tellWarning } from '../../base/events.ts';
 import { door } from '../../base/lazy.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { Stores } from '../../contract/store.ts';
+import { derivedNames, wholeStores } from '../../kit/texts/stores.ts';
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
 import { abilitiesOf, checkAbilities } from './abilities.ts';
@@ -38,7 +39,7 @@ export function connectOne(app: App, backend: QueueBackend, options: ConnectOpti
 /** The same without the checks, for those who only look and steer. */
 export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   checkOptions('connect()', options, { store: '' });
-  const stores = storesOf(backend, options.store);
+  const stores = storesFor(app, backend, options.store);
   const stopListening = backend.onWarning?.((message) => tellWarning(app.events, backend.name, message));
   const parts = { app, backend, stores };
   const own: OwnClient = {
@@ -74,23 +75,15 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
   return client;
 }
 
-/** The state that goes with a queue: what is given, else the queue's own. Throws `CONFIG` when something is missing. */
-function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
+/**
+ * The state that goes with a queue: what is given, else the queue's own, and what can be made of the texts of either. Throws `CONFIG` when
+ * something is missing.
+ */
+function storesFor({ clock }: App, backend: QueueBackend, given: Partial<Stores> = {}): Stores {
+  const [first, second] = [wholeStores(given, clock), wholeStores(backend.stores ?? {}, clock)];
   const stores: { -readonly [Name in keyof Stores]?: unknown } = {};
-  for (const name of [
-    'keys',
-    'records',
-    'texts',
-    'workers',
-    'payloads',
-    'metrics',
-    'audit',
-    'limits',
-    'steps',
-    'batches',
-    'schedules',
-  ] as const) {
-    const store = given[name] ?? backend.stores?.[name];
+  for (const name of ['keys', 'records', 'texts', 'payloads', ...derivedNames] as const) {
+    const store = first[name] ?? second[name];
     if (store) stores[name] = store;
   }
   const { records } = stores as Partial<Stores>;

@@ -2,12 +2,20 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { onDemand, verbsOf } from '../../base/lazy.ts';
-import type { Stores } from '../../contract/store.ts';
+import type { BackendStores, DerivedStores } from '../../contract/store.ts';
 import type { TextStore } from '../../contract/texts.ts';
 import { sectionOf } from './section.ts';
 import { textWorkers } from './workers.ts';
 
-type Derived = 'texts' | 'workers' | 'steps' | 'schedules' | 'metrics' | 'audit' | 'limits' | 'batches';
+export const derivedNames = [
+  'workers',
+  'metrics',
+  'audit',
+  'limits',
+  'steps',
+  'batches',
+  'schedules',
+] as const satisfies readonly (keyof DerivedStores)[];
 
 export interface TextLimits {
   /** A key has no more slots than these. @default any number */
@@ -20,7 +28,7 @@ export function storesOf(
   texts: TextStore,
   clock: Clock,
   { mostSlots, mostWaiters }: TextLimits = {},
-): Required<Pick<Stores, Derived>> {
+): DerivedStores & { readonly texts: TextStore } {
   // Names of steps begin with `job:`, `event:` and `result:`; those of all other sections with a word and a slash.
   const { read, write, remove, within } = sectionOf(texts, '');
   return {
@@ -58,4 +66,11 @@ export function storesOf(
       }),
     ),
   };
+}
+
+/** With all that can be made of their texts. What a backend has itself stays. */
+export function wholeStores(stores: Partial<BackendStores>, clock: Clock): Partial<BackendStores> {
+  const { texts } = stores;
+  const isWhole = !texts || derivedNames.every((name) => stores[name]);
+  return isWhole ? stores : { ...storesOf(texts, clock), ...stores };
 }

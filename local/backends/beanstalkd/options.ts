@@ -1,7 +1,7 @@
 import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
-import type { Stores } from '../../../core/contract/store.ts';
+import type { BackendStores } from '../../../core/contract/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import type { ConnectionOptions } from './connection.ts';
 
@@ -9,7 +9,7 @@ export interface BeanstalkdOptions {
   /** `beanstalk://host:11300`. */
   readonly url: string;
   /** Keeps what beanstalkd cannot: records, keys, metadata of jobs. Is closed with the backend. @default none: see the docs */
-  readonly store?: Stores;
+  readonly store?: BackendStores;
   /** All tubes begin with it. @default '': a tube is called like its queue */
   readonly prefix?: string;
   /**

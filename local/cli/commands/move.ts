@@ -167,7 +167,7 @@ async function noteWorkers(
   from: QueueBackend,
   queues: readonly string[],
 ): Promise<void> {
-  const seen = (await from.stores?.workers.list(io.clock.now() - healthyWithinMs)) ?? [];
+  const seen = (await from.stores?.workers?.list(io.clock.now() - healthyWithinMs)) ?? [];
   const workers = seen.filter((worker) => worker.queues.some((queue) => queues.includes(queue)));
   if (workers.length === 0) return;
   const who = workers.map(({ host, pid }) => `${host}:${pid}`).join(', ');

@@ -102,7 +102,7 @@ async function callsOf({ admin, stores }: QueueBackend): Promise<Record<string, 
     'a page of the dead letters of a queue': () => pageOfDeadLetters(deadLetters, { queue: 'queue3' }),
     'a dead letter': () => deadLetters.get!(id),
     'a job': () => records.get(id),
-    'the workers': () => workers.list(0),
+    'the workers': () => workers!.list(0),
     'the numbers of an hour': () => metrics!.read(hour),
   };
 }

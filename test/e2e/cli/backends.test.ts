@@ -22,7 +22,7 @@ async function beatOnEach(folder: string): Promise<void> {
   for (const name of ['default', 'fast']) {
     const backend = await sqlite(join(folder, `${name}.db`));
     const now = Date.now();
-    await backend.stores!.workers.heartbeat({
+    await backend.stores!.workers!.heartbeat({
       ...{ id: name, host: name, pid: 1, queues: [name], concurrency: 4, running: 1, memoryBytes: 1 },
       counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
       startedAt: now,

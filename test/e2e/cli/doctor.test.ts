@@ -32,7 +32,7 @@ async function beat(cwd: string, of: Partial<WorkerBeat>): Promise<void> {
   const now = Date.now();
   const rest = { host: 'hafen-1', pid: 7, concurrency: 1, running: 0, counts, memoryBytes: 1 };
   const queues = ['default', 'mail'];
-  await backend.stores!.workers.heartbeat({ id: 'w1', queues, startedAt: now, seenAt: now, ...rest, ...of });
+  await backend.stores!.workers!.heartbeat({ id: 'w1', queues, startedAt: now, seenAt: now, ...rest, ...of });
   await backend.close();
 }
 

@@ -20,7 +20,13 @@ async function beat(cwd: string, queues: readonly string[], seenAt = Date.now())
   const backend = await sqlite(join(cwd, 'jobs.db'));
   const counts = { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 };
   const about = { host: 'hafen-1', pid: 7, concurrency: 1, running: 0, counts, memoryBytes: 1 };
-  await backend.stores!.workers.heartbeat({ id: `w-${queues}`, queues, startedAt: seenAt, seenAt, ...about });
+  await backend.stores!.workers!.heartbeat({
+    id: `w-${queues}`,
+    queues,
+    startedAt: seenAt,
+    seenAt,
+    ...about,
+  });
   await backend.close();
 }
 

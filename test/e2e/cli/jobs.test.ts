@@ -267,8 +267,8 @@ describe('jobs show', () => {
       ...{ counts, startedAt: at, seenAt: at, jobs: [{ id, job: 'greet', startedAt: at - 2_000 }] },
     };
     const dead = [{ id, job: 'greet', startedAt: at - 60_000 }];
-    await backend.stores!.workers.heartbeat({ ...beat, id: 'v', pid: 6, seenAt: at - 50_000, jobs: dead });
-    await backend.stores!.workers.heartbeat(beat);
+    await backend.stores!.workers!.heartbeat({ ...beat, id: 'v', pid: 6, seenAt: at - 50_000, jobs: dead });
+    await backend.stores!.workers!.heartbeat(beat);
     await backend.close();
     const shown = async (ms: number) =>
       (await cli(cwd, ['jobs', 'show', id], { clock: createVirtualClock(at + ms) })).stdout;

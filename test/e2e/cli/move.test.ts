@@ -135,7 +135,7 @@ describe('longshore move', () => {
     const backend = sqlite(join(folder, 'jobs.db'));
     onTestFinished(() => backend.close());
     await backend.fetch({ queues: ['mail'], max: 1, leaseMs: 60_000, waitMs: 0 });
-    await backend.stores!.workers.heartbeat({
+    await backend.stores!.workers!.heartbeat({
       id: 'w1',
       host: 'box',
       pid: 42,

@@ -68,7 +68,7 @@ async function runsAt(cwd: string, id: string, progress: { done: number; total: 
   const [lease] = await backend.fetch({ queues: ['default'], max: 1, leaseMs: 600_000, waitMs: 0 });
   await backend.stores!.records.progress(id, lease!.token, { ...progress, at: now });
   const counts = { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 };
-  await backend.stores!.workers.heartbeat({
+  await backend.stores!.workers!.heartbeat({
     ...{ id: 'w', host: 'hafen-1', pid: 7, queues: ['default'], concurrency: 4, running: 1, memoryBytes: 1 },
     ...{ startedAt: now, seenAt: now, counts, jobs: [{ id, job: 'greet', startedAt: now - 90_000 }] },
   });
@@ -85,7 +85,7 @@ async function beat(cwd: string, seconds: number, done: number): Promise<void> {
     rejected: 0,
     'skipped-idempotent': 0,
   };
-  await backend.stores!.workers.heartbeat({
+  await backend.stores!.workers!.heartbeat({
     ...{ id: 'w', host: 'hafen-1', pid: 7, queues: ['default'], concurrency: 4, running: 3, memoryBytes: 1 },
     ...{ startedAt: now, seenAt: now + seconds * 1_000, counts },
   });

@@ -19,7 +19,7 @@ async function withBeats(
   const backend = await sqlite(join(cwd, 'jobs.db'));
   for (const [i, { agoMs, old, ...beat }] of beats.entries()) {
     const startedAt = now - 3_600_000 + i;
-    await backend.stores!.workers.heartbeat({
+    await backend.stores!.workers!.heartbeat({
       ...about,
       ...{ id: `w${i}`, pid: 100 + i, queues: ['mail', 'default'], startedAt, seenAt: now - agoMs },
       ...(!old && { failed: 0, jobs: [] }),

@@ -30,7 +30,7 @@ function leader(others: readonly (ChildProcess | undefined)[] = []): Promise<Chi
     const { rows } = await pool.query(
       `SELECT owner FROM longshore.keys WHERE key LIKE 'leader:%' AND hold_until > extract(epoch FROM clock_timestamp()) * 1000`,
     );
-    const beat = (await backend.stores!.workers.list(0)).find(({ id }) => id === rows[0]?.owner);
+    const beat = (await backend.stores!.workers!.list(0)).find(({ id }) => id === rows[0]?.owner);
     return children.find((child) => child.pid === beat?.pid && !others.includes(child));
   });
 }

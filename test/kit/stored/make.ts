@@ -49,7 +49,7 @@ async function fill(backend: Contract.QueueBackend, clock: ReturnType<typeof clo
   id = 'charged-again';
   await client.enqueue(charge, { to: 'card-1' });
   await tick(app, client);
-  await backend.stores!.workers.heartbeat(beat);
+  await backend.stores!.workers!.heartbeat(beat);
   await client.close();
 }
 

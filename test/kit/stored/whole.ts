@@ -65,7 +65,7 @@ async function read({ admin, stores }: Contract.QueueBackend): Promise<void> {
   const [mail] = await admin!.stats('mail');
   assert.partialDeepStrictEqual(mail, { ready: 4, delayed: 0, leased: 1, dead: 1, paused: false });
   assert.partialDeepStrictEqual((await admin!.stats('quiet'))[0], { ready: 1, paused: true });
-  const [seen, ...rest] = await workers.list(storedAt);
+  const [seen, ...rest] = await workers!.list(storedAt);
   assert.deepEqual([{ ...seen, seenAt: beat.seenAt }, ...rest], [beat]);
   // By the clock of the database it is so long ago, and the clock goes on while it is asked.
   assert.ok(Math.abs(seen!.seenAt - beat.seenAt) < 1_000);

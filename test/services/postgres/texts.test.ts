@@ -59,8 +59,8 @@ it('steps, schedules, numbers, the audit log and workers of version 13 are there
   expect(kept.map(({ id }) => id)).toEqual(['~x!', 'ab', 'a\\b', 'a', 'b']);
   await audit!.append({ ...entries[1]!, note: 'again' });
   expect((await audit!.page({})).entries).toEqual(kept);
-  expect(await workers.list(0)).toMatchObject([{ id: 'w1', pid: 1 }]);
-  expect(await workers.heartbeat({ ...beat, seenAt: Date.now() })).toEqual({ drain: true });
+  expect(await workers!.list(0)).toMatchObject([{ id: 'w1', pid: 1 }]);
+  expect(await workers!.heartbeat({ ...beat, seenAt: Date.now() })).toEqual({ drain: true });
 
   // As a worker of version 13 does.
   const text =

@@ -284,7 +284,7 @@ describe('the rights that the documentation names', () => {
     await admin!.resume('default');
     expect(await admin!.clear('default')).toBe(2);
     expect(await backend.fetch({ ...take, waitMs: 50 })).toEqual([]);
-    expect(await stores!.workers.list(0)).toEqual([]);
+    expect(await stores!.workers!.list(0)).toEqual([]);
     const slot = { key: 'k', holder: 'a', owner: 'a', limit: 1, holdMs: 60_000, rank: 0, queue: 'default' };
     expect(await stores!.limits!.take([slot, { ...slot, holder: 'b' }])).toMatchObject([
       { taken: true },

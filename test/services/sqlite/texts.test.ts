@@ -66,8 +66,8 @@ it('steps, schedules, numbers, the audit log and workers of version 8 are there'
   expect((await audit!.page({})).entries).toEqual(kept);
   await audit!.append(auditEntry('aa', now));
   expect((await audit!.page({})).entries.map(({ id }) => id)).toEqual(['~x!', 'ab', 'aa', 'a', 'b']);
-  expect(await workers.list(0)).toEqual([beat]);
-  expect(await workers.heartbeat(beat)).toEqual({ drain: true });
+  expect(await workers!.list(0)).toEqual([beat]);
+  expect(await workers!.heartbeat(beat)).toEqual({ drain: true });
   await backend.close();
 
   const store = sqliteStore(path);

@@ -28,7 +28,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const store = {
     keys: { ...keys, claim: counted(keys.claim), release: counted(keys.release) },
     records,
-    workers,
+    workers: workers!,
   };
   const app = createApp({ jobs: [work], signing });
   const client = connect(app, { ...queue, enqueue: counted(queue.enqueue) }, { store });

@@ -71,7 +71,7 @@ export function createKit(bench: Bench, patienceMs: number, lacks: readonly Lack
     },
     get stores() {
       assert.ok(backend.stores, `backend "${backend.name}" offers no stores`);
-      return backend.stores;
+      return backend.stores as Stores;
     },
     patienceMs,
     lacks: (topic) => lacks.includes(topic),

@@ -5,7 +5,7 @@
 
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, QueueBackend } from '../../../core/contract/queue.ts';
-import type { RecordedJob, Stores } from '../../../core/contract/store.ts';
+import type { BackendStores, RecordedJob } from '../../../core/contract/store.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import type { Harness, Lack, OpenOptions } from './harness.ts';
@@ -13,9 +13,9 @@ import { reportOf } from './kit.ts';
 
 /** One empty storage, used by one law. */
 export interface StoreBench {
-  readonly stores: Stores;
+  readonly stores: BackendStores;
   /** The same storage opened once more, as another process would have it; races are then run over both. */
-  readonly peer?: Stores;
+  readonly peer?: BackendStores;
   close(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function besideAQueue(harness: StoreHarness): Harness {
 }
 
 /** What the laws' messages say of themselves. */
-function recorded(queue: QueueBackend, stores: Stores, now: () => number): QueueBackend {
+function recorded(queue: QueueBackend, stores: BackendStores, now: () => number): QueueBackend {
   const writer = stores.records.writer!;
   const jobs = new Map<string, RecordedJob>();
   const jobOf = ({ body }: JobLease): RecordedJob => jobs.get(body)!;

@@ -88,7 +88,7 @@ export function workerLaws(law: Law): void {
   law(
     'a worker hears with its heartbeats that it is to drain, from any opening of the storage',
     async (t) => {
-      const openings = t.openings.map(({ stores }) => stores!.workers);
+      const openings = t.openings.map(({ stores }) => stores!.workers!);
       const { workers } = t.stores;
       const beat = beatOf(t, 'w1');
       assert.ok(!(await workers.heartbeat(beat))?.drain);

@@ -49,8 +49,8 @@ describe('a worker of several backends', () => {
     const worker = await startWorker(app, { backend: backends });
     clock.advance(1_000);
     await settle();
-    const [beat] = await backends.fast.stores!.workers.list(0);
-    await backends.fast.stores!.workers.drain!(beat!.id);
+    const [beat] = await backends.fast.stores!.workers!.list(0);
+    await backends.fast.stores!.workers!.drain!(beat!.id);
     clock.advance(6_000);
     expect(await worker.done).toMatchObject({ reason: 'asked' });
   });

@@ -11,7 +11,7 @@ async function started(jobs = 0) {
   await t.enqueue(jobs);
   const calls: string[] = [];
   const { stores } = t.backend;
-  const { workers } = stores!;
+  const workers = stores!.workers!;
   const counting: WorkerRegistry = {
     ...workers,
     heartbeat: (beat) => {
@@ -112,7 +112,7 @@ describe('drainWorker()', () => {
 
   it('says of a worker that is gone since when', async () => {
     const t = createBench();
-    const { workers } = t.backend.stores!;
+    const workers = t.backend.stores!.workers!;
     const seenAt = t.clock.now();
     const counts = { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 };
     const about = { host: 'h', pid: 1, queues: ['q'], concurrency: 1, running: 0, counts, memoryBytes: 1 };
@@ -126,7 +126,7 @@ describe('drainWorker()', () => {
   it('refuses where the store passes nothing on; a registry that resolves with nothing does no harm', async () => {
     const t = createBench();
     const { stores } = t.backend;
-    const { workers } = stores!;
+    const workers = stores!.workers!;
     const old: WorkerRegistry = {
       list: workers.list,
       remove: workers.remove,

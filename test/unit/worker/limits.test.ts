@@ -110,7 +110,7 @@ describe('what a worker tells', () => {
     await t.enqueue(1);
     const worker = t.start({ concurrency: 4 });
     await t.pass(6_000, 500);
-    const [beat] = await t.backend.stores!.workers.list(0);
+    const [beat] = await t.backend.stores!.workers!.list(0);
     expect(beat).toMatchObject({
       id: worker.id,
       pid: process.pid,
@@ -120,14 +120,14 @@ describe('what a worker tells', () => {
     });
     t.running[0]!.finish();
     await worker.stop();
-    expect(await t.backend.stores!.workers.list(0)).toEqual([]);
+    expect(await t.backend.stores!.workers!.list(0)).toEqual([]);
   });
 
   it('writes its first heartbeat when it starts, and names what it runs, longest first', async () => {
     const t = createBench();
     const worker = t.start({ concurrency: 40 });
     await t.pass(1);
-    const beat = async () => (await t.backend.stores!.workers.list(0))[0]!;
+    const beat = async () => (await t.backend.stores!.workers!.list(0))[0]!;
     expect(await beat()).toMatchObject({ id: worker.id, running: 0, failed: 0, jobs: [] });
     const [first] = await t.enqueue(1);
     await t.pass(1_000);

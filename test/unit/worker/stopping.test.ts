@@ -144,7 +144,7 @@ describe('a worker that stops', () => {
       <Args extends unknown[], Answer>(verb: (...args: Args) => Promise<Answer>) =>
       (...args: Args): Promise<Answer> =>
         silent ? never : verb(...args);
-    const { workers } = t.backend.stores!;
+    const workers = t.backend.stores!.workers!;
     const store = { workers: { ...workers, remove: mute(workers.remove) } };
     const backend = {
       ...t.backend,
