@@ -8,7 +8,6 @@ import type { Retention } from '../../../core/contract/store.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { createEndWatchers } from '../../../core/kit/records/end-watchers.ts';
 import { lostAttempt, statusOfEnd } from '../../../core/kit/records/row.ts';
-import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { memoryAdmin } from './admin.ts';
@@ -17,7 +16,7 @@ import { createGroups } from './groups.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
 import type { MemoryState } from './state.ts';
 import { memoryKeys, memoryRecords } from './stores.ts';
-import { memoryTexts } from './texts.ts';
+import { memoryStores, memoryTexts } from './texts.ts';
 import { memoryWaiting } from './waiting.ts';
 
 export type { QueueBackend } from '../../../core/contract/queue.ts';
@@ -136,7 +135,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     stores: {
       keys,
       records: memoryRecords(state, [keys, texts]),
-      ...storesOf(texts, clock),
+      ...memoryStores(texts, clock),
     },
     admin: memoryAdmin(state, maxBodyBytes),
     pending: memoryWaiting(state, ageingMs, maxBodyBytes),

@@ -4,9 +4,8 @@ import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import { listedOf, matches, pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
-import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { memoryKeys, type Purgeable } from './stores.ts';
-import { memoryTexts } from './texts.ts';
+import { memoryStores, memoryTexts } from './texts.ts';
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock;
@@ -20,7 +19,7 @@ export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptio
   return {
     keys,
     records: recordStore(memoryTable([keys, texts]), { clock, retention }),
-    ...storesOf(texts, clock),
+    ...memoryStores(texts, clock),
   };
 }
 

@@ -1,5 +1,13 @@
 import type { Clock } from '../../../core/base/clock.ts';
+import type { DerivedStores } from '../../../core/contract/store.ts';
 import type { NamedText, TextStore } from '../../../core/contract/texts.ts';
+import { batchStore } from '../../../core/kit/records/batches.ts';
+import { limitStore } from '../../../core/kit/records/limits.ts';
+import { textAudit } from '../../../core/kit/texts/audit.ts';
+import { textMetrics } from '../../../core/kit/texts/metrics.ts';
+import { textSchedules } from '../../../core/kit/texts/schedules.ts';
+import { sectionOf } from '../../../core/kit/texts/section.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { type Purgeable, purgeEnded } from './stores.ts';
 
 interface Row extends NamedText {
@@ -63,3 +71,16 @@ export function memoryTexts(clock: Clock): TextStore & Purgeable {
     },
   };
 }
+
+/** With all of their code: tests move the clock of this backend, and code that is loaded later takes time of ours meanwhile. */
+export const memoryStores = (
+  texts: TextStore,
+  clock: Clock,
+): DerivedStores & { readonly texts: TextStore } => ({
+  ...storesOf(texts, clock),
+  schedules: textSchedules(texts, clock),
+  metrics: textMetrics(texts),
+  audit: textAudit(texts),
+  limits: limitStore(sectionOf(texts, 'limit/'), clock),
+  batches: batchStore(sectionOf(texts, 'batch/'), clock),
+});
