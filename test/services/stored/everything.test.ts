@@ -3,14 +3,17 @@
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { TableClient } from '@azure/data-tables';
 import { createClient } from '@redis/client';
-import { it } from 'vitest';
+import { expect, it } from 'vitest';
+import { connect, keyRing, startWorker } from '../../../core/index.ts';
 import { createDynamoTable, dynamoStore } from '../../../functions/aws/dynamo/index.ts';
 import { tableStore } from '../../../functions/azure/table/index.ts';
-import { postgres } from '../../../local/backends/postgres/index.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { outbox, postgres, startRelay } from '../../../local/backends/postgres/index.ts';
 import { redis } from '../../../local/backends/redis/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { startDynamo } from '../../kit/servers/dynamo-server.ts';
 import { shared } from '../../kit/shared/shared.ts';
+import { clockFrom, everythingApp, hourMs, signingKeys, storedAt } from '../../kit/stored/everything/app.ts';
 import { goOn } from '../../kit/stored/everything/go-on.ts';
 import { jsonText, sqliteFile, sqlText } from '../../kit/stored/everything/restore.ts';
 import { runSql } from '../postgres/load.ts';
@@ -21,6 +24,26 @@ it('in Postgres', async () => {
   const { url, drop } = await freshDatabase();
   await runSql(url, await sqlText('postgres.sql'));
   await goOn(async (clock) => ({ backend: postgres({ url, clock }) }));
+  await drop();
+});
+
+it('in the outbox of a Postgres database', async () => {
+  const { url, drop } = await freshDatabase();
+  await runSql(url, await sqlText('postgres.sql'));
+  const clock = clockFrom(storedAt + hourMs);
+  const ran: string[] = [];
+  const story = { act: (what: string) => void ran.push(what), holds: () => false, notified: () => {} };
+  const { app } = everythingApp({ clock, ...story, newId: () => 'new', signing: keyRing(signingKeys) });
+  const source = postgres({ url, clock });
+  await source.stores!.migrate?.();
+  const backend = outbox(source, { to: memory({ clock }), clock });
+  const client = connect(app, backend);
+  const relay = startRelay(backend, { clock }); // rows of that version have no id, so nobody finds them before they are moved
+  await expect.poll(async () => (await backend.admin!.stats('images'))[0]?.ready).toBe(2);
+  await startWorker(app, { backend, queues: ['images'], untilIdle: true, concurrency: 1 }).done;
+  expect(ran).toEqual(['first row', 'second row']);
+  await relay.stop();
+  await client.close();
   await drop();
 });
 

@@ -301,6 +301,16 @@ export async function leaveEverything(
   await new Promise((resolve) => setTimeout(resolve, 2_000));
 }
 
+/** Two jobs of one group, on their way to another queue. */
+export async function leaveOutbox(backend: Contract.QueueBackend, clock: StoredClock): Promise<void> {
+  let ids = 0;
+  const story = { act: () => {}, holds: () => false, notified: () => {}, newId: () => `row-${++ids}` };
+  const { app, jobs } = everythingApp({ clock, ...story, signing: keyRing(signingKeys) });
+  const client = connect(app, backend);
+  for (const label of ['first row', 'second row'])
+    await client.enqueue(jobs.grouped, { label }, { group: 'account-1', priority: 'high' });
+}
+
 function* cut<T>(items: readonly T[]): Generator<T> {
   yield* items;
   throw new Error('The file is cut off.');

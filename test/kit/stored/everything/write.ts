@@ -14,14 +14,15 @@ import { createClient, RESP_TYPES } from '@redis/client';
 import type { Contract } from '../../../../core/index.ts';
 import { createDynamoTable, dynamoStore } from '../../../../functions/aws/index.ts';
 import { tableStore } from '../../../../functions/azure/index.ts';
-import { postgres } from '../../../../local/backends/postgres/index.ts';
+import { memory } from '../../../../local/backends/memory/index.ts';
+import { outbox, postgres } from '../../../../local/backends/postgres/index.ts';
 import { redis } from '../../../../local/backends/redis/index.ts';
 import { sqlite } from '../../../../local/backends/sqlite/index.ts';
 import { startCluster } from '../../../services/postgres/cluster.ts';
 import { startRedis } from '../../../services/redis/server.ts';
 import { startAzurite } from '../../servers/azurite.ts';
 import { startDynamo } from '../../servers/dynamo-server.ts';
-import { clockFrom, leaveEverything, storedAt } from './app.ts';
+import { clockFrom, leaveEverything, leaveOutbox, storedAt } from './app.ts';
 
 const [kind, folder = '.'] = process.argv.slice(2);
 /** Errors are stored with their stack, which would name folders of this machine. */
@@ -115,6 +116,9 @@ if (kind === 'sqlite') {
 if (kind === 'postgres') {
   const { url, remove } = await startCluster({ fsync: false });
   await leave(postgres({ url, clock }));
+  // Rows that no relay has moved.
+  const rows = outbox(postgres({ url, clock }), { to: memory({ clock }), clock });
+  await leaveOutbox(rows, clock);
   const options = [
     '--inserts',
     '--rows-per-insert=1',
