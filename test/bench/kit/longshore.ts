@@ -26,7 +26,7 @@ function openQueue({
 }: QueueInput): QueueBackend {
   const queue = sqlite({ path, synchronous, ...(history ? {} : { retention: { completedMs: 0 } }) });
   if (numbers) return queue;
-  const { metrics: _, ...stores } = queue.stores!;
+  const { metrics: _, texts: __, ...stores } = queue.stores!;
   return { ...queue, stores };
 }
 

@@ -35,7 +35,7 @@ describe('steps of jobs that move', () => {
     const clock = createVirtualClock();
     const [origin, whole] = [memory({ clock }), memory({ clock })];
     await fill(origin, clock);
-    const { steps: _, ...stores } = whole.stores!;
+    const { steps: _, texts: __, ...stores } = whole.stores!;
     const moved = await run(origin, { ...whole, stores }, clock);
     expect(moved).toMatchObject({ waiting: 1, dead: 0, steps: 0 });
     expect(moved.refused.map(({ id }) => id)).toEqual(['waits', 'dead']);

@@ -52,7 +52,7 @@ async function open() {
     clock,
   });
   const store = () => {
-    const { metrics: _, ...rest } = dynamoStore({ table, client: dynamo, clock }); // written once a minute, not with each job
+    const { metrics: _, texts: __, ...rest } = dynamoStore({ table, client: dynamo, clock }); // written once a minute, not with each job
     return rest;
   };
   const { backend, url, arn } = bench;

@@ -249,7 +249,7 @@ describe('two releases that say different things', () => {
 
 describe('an app with limits', () => {
   it('is not connected to a queue that keeps none', async () => {
-    const { limits: _, ...stores } = memory().stores!;
+    const { limits: _, texts: __, ...stores } = memory().stores!;
     const backend = { ...memory(), stores };
     const limited = createApp({ jobs: [job({ single: true })], signing: ring });
     expect(await refusalText(() => connect(limited, backend))).toBe(

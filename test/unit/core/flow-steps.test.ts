@@ -181,7 +181,7 @@ describe('a step', () => {
 
   it('fails with words where no store keeps it, and in a job with a transaction', async () => {
     const work = job({ handle: (_, ctx) => ctx.step('one', () => 1) });
-    const { steps: _, ...stores } = memoryStore();
+    const { steps: _, texts: __, ...stores } = memoryStore();
     const b = bench({ jobs: [work] });
     (b.client as { stores: object }).stores = stores;
     const { error, outcome } = await b.once(work);

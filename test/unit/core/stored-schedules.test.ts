@@ -338,7 +338,7 @@ describe('client.schedules', () => {
   it('says what to do where no store keeps them, where nothing tells an end, and for unknown names', async () => {
     const t = started();
     const { stores, ...bare } = t.backend;
-    const { schedules: _, ...without } = stores!;
+    const { schedules: _, texts: __, ...without } = stores!;
     const none = connect(t.app, { ...bare, stores: without });
     await expect(none.schedules.upsert(every())).rejects.toThrow(/keeps no schedules .*: give it a store/);
     await expect(none.schedules.list()).rejects.toMatchObject({ code: 'CONFIG' });

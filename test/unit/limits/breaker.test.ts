@@ -320,7 +320,7 @@ describe('the breaker of a job', () => {
 
   it('is refused where nothing keeps it', async () => {
     const { stores, ...backend } = memory();
-    const { limits: _, ...rest } = stores!;
+    const { limits: _, texts: __, ...rest } = stores!;
     const app = createApp({ jobs: [job({ name: 'mail', breaker: { failures: 3, openMs } })], signing: ring });
     expect(await refusalText(() => connect(app, { ...backend, stores: rest }))).toBe(
       'CONFIG: Job "mail" has a breaker, but backend "memory" keeps none: give it a store, for example sqliteStore().',
