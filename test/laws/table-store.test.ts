@@ -4,6 +4,7 @@ import { shared } from '../kit/shared/shared.ts';
 import { pair } from '../kit/stores.ts';
 import { describeStoreAlone } from '../testing/laws/store.ts';
 import type { StoreHarness } from '../testing/laws/store-alone.ts';
+import { describeTexts } from '../testing/laws/texts.ts';
 
 let connectionString: string;
 let tables = 0;
@@ -22,3 +23,4 @@ const harness: StoreHarness = {
 };
 
 describeStoreAlone('tableStore()', harness, { describe, it });
+describeTexts('tableStore()', harness, { describe, it });

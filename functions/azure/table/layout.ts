@@ -14,8 +14,7 @@
  * |              | `look:<moment>:<uuid>`        | when to look whether it may go                                   |
  * | `steps-<0…7>` | `step:job:<id>`, `step:event:<name>:<key>` | what a job remembers of its steps; who waits for an event |
  * |              | `look:<moment>:<uuid>`        | when to look whether it may go                                   |
- * | `workers`    | `<id>`                        | a worker's heartbeat                                             |
- * |              | `<id>!drain`                  | it is to drain                                                   |
+ * | `steps-<0…7>` | `text:worker/<id>`           | a worker's heartbeat; sortable.ts has the texts                  |
  * | `metrics-<step>-<moment>` | `<at>|<queue>|<job>|<source>` | numbers of the steps that began in the days from that moment on |
  * | `schedules`  | `name:<name>`                 | a schedule that was made at run time                             |
  * |              | `due:<moment>:<name>`         | when a tick has to look at it                                    |
@@ -30,6 +29,7 @@ import { shardOf } from '../../../core/kit/records/partitions.ts';
 
 const shards = 8;
 
+/** Of version 0.1.0. */
 export const workersPartition = 'workers';
 export const auditPartition = 'audit';
 export const schedulesPartition = 'schedules';
@@ -39,8 +39,8 @@ export const limitPartitions = names('limits');
 export const stepPartitions = names('steps');
 export const jobPartition = (id: string): string => jobPartitions[shardOf(id, shards)]!;
 export const keyPartition = (key: string): string => keyPartitions[shardOf(key, shards)]!;
-export const limitPartition = (name: string): string => limitPartitions[shardOf(name, shards)]!;
-export const stepPartition = (name: string): string => stepPartitions[shardOf(name, shards)]!;
+export const shardIn = (partitions: readonly string[], name: string): string =>
+  partitions[shardOf(name, shards)]!;
 
 /** Whether a partition can be one of ours. */
 export const isOurs = (partition: string): boolean =>

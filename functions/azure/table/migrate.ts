@@ -1,14 +1,21 @@
 /** `longshore migrate`: creates a missing table. An existing one is checked and not changed. */
 
+import { systemClock } from '../../../core/base/clock.ts';
 import { config } from '../../../core/base/errors.ts';
+import type { WorkerBeat } from '../../../core/contract/store.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
+import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { openTable } from './api.ts';
-import { isOurs } from './layout.ts';
+import { every, isOurs, textOf, workersPartition } from './layout.ts';
 import type { TableStoreOptions } from './options.ts';
+import type { TableApi } from './sdk.ts';
+import { tableTexts } from './texts.ts';
 
 const version = 1;
 
 /** Throws `CONFIG` for another program's table. */
 export async function migrateTable(options: TableStoreOptions): Promise<{ from: number | null; to: number }> {
+  const { clock = systemClock } = options;
   const table = openTable(options);
   const partition = await table.call('looking at the table', (api) => api.somePartition());
   if (partition === 'missing') {
@@ -16,8 +23,24 @@ export async function migrateTable(options: TableStoreOptions): Promise<{ from: 
     await table.call('creating the table', (api) => api.create());
     return { from: null, to: version };
   }
-  if (partition === null || isOurs(partition)) return { from: version, to: version };
+  if (partition === null || isOurs(partition)) {
+    await table.call('migrating heartbeats', (api) => toTexts(api, storesOf(tableTexts(table), clock)));
+    return { from: version, to: version };
+  }
   throw config(
     `Expected table ${options.table} to be empty or Longshore's, got one with the partition ${JSON.stringify(partition)}. It is another program's: give tableStore() a table of its own.`,
   );
+}
+
+/** Version 0.1.0 had heartbeats in a partition of their own, with marks of those that are to drain. */
+async function toTexts(
+  api: TableApi,
+  { workers }: Required<Pick<ReturnType<typeof storesOf>, 'workers'>>,
+): Promise<void> {
+  const partition = workersPartition;
+  await forEach(await api.range({ partition, ...every }), async (row) => {
+    const text = textOf(row);
+    if (text !== '') await workers.heartbeat(JSON.parse(text) as WorkerBeat);
+    await api.remove(partition, row.rowKey);
+  });
 }

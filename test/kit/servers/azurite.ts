@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,14 @@ export interface Azurite {
   close(): Promise<void>;
 }
 
+/** Azurite decodes each piece of a JSON body by itself, and so breaks letters that lie across two. Table storage does not. */
+const wholeLetters = `
+  const { Server } = require('node:http');
+  const { emit } = Server.prototype;
+  Server.prototype.emit = function (event, request, ...rest) {
+    if (event === 'request' && /json/.test(request.headers['content-type'])) request.setEncoding('utf8');
+    return emit.call(this, event, request, ...rest);
+  };`;
 const account = 'longshore';
 const key = Buffer.alloc(32, 7).toString('base64');
 const patienceMs = 60_000;
@@ -23,7 +31,9 @@ export async function startAzurite(): Promise<Azurite> {
   const ports = ['--blobPort', '0', '--queuePort', '0', '--tablePort', '0'];
   // Its telemetry would leave this machine.
   const quiet = ['--silent', '--disableTelemetry', '--inMemoryPersistence', '--skipApiVersionCheck'];
-  const child = spawn(process.execPath, [program, ...quiet, ...ports], {
+  const preload = join(folder, 'whole-letters.cjs');
+  writeFileSync(preload, wholeLetters);
+  const child = spawn(process.execPath, ['--require', preload, program, ...quiet, ...ports], {
     cwd: folder,
     env: { ...process.env, AZURITE_ACCOUNTS: `${account}:${key}` },
     stdio: ['ignore', 'pipe', 'inherit'],
