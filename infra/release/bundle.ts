@@ -48,10 +48,10 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
   const define = reach(
     [
       ...joined.get(index)!.filter((path) => joined.has(path) && path !== worker),
-      // Of a few lines, and taken by the worker and by what is loaded on demand: a bundler would keep the worker's file for it.
-      ...[join(core, 'base/nearest.js')].filter((path) => joined.has(path)),
-      // The log lines of a function say where an attempt has failed.
-      ...[join(core, 'base/failure.js')].filter((path) => joined.has(path)),
+      // A function with several backends takes it, and must not load the polling worker with it.
+      ...[join(core, 'routing/other-backends.js')].filter((path) => joined.has(path)),
+      // The stores and queues of clouds take them too: a bundler would keep the worker's file for them.
+      ...[...joined.keys()].filter((path) => /^(base|contract|envelope|kit)\//.test(relative(core, path))),
     ],
     new Set([worker]),
   );
