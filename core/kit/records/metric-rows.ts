@@ -2,9 +2,12 @@
 
 import type { MetricFilter, MetricKey, MetricRow } from '../../contract/metrics.ts';
 
-/** Different keys stay different: names hold no spaces, and the source stands last. */
+/** Queues and jobs of Longshore have no spaces in their names; another program may write some. */
+export const withoutSpaces = (name: string): string => name.replace(/[% ]/g, encodeURIComponent);
+
+/** Different keys stay different: the source, which may have spaces, stands last. */
 export const metricKey = ({ step, at, queue, job, source }: MetricKey): string =>
-  `${step} ${at} ${queue} ${job} ${source}`;
+  `${step} ${at} ${withoutSpaces(queue)} ${withoutSpaces(job)} ${source}`;
 
 /**
  * One row per key, the last one, in an order that all writers share: two that lock the same rows wait for each other, and never

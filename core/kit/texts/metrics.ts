@@ -3,7 +3,7 @@
 import { slices } from '../../base/slices.ts';
 import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../contract/metrics.ts';
 import type { TextStore } from '../../contract/texts.ts';
-import { isAskedFor, lastOfEach } from '../records/metric-rows.ts';
+import { isAskedFor, lastOfEach, withoutSpaces } from '../records/metric-rows.ts';
 import { sectionOf } from './section.ts';
 
 const dayMs = 86_400_000;
@@ -17,21 +17,23 @@ const pageSize = 1_000;
 
 const beginOf = (step: MetricStep, at: number): string =>
   `${step} ${String(Math.max(0, Math.ceil(Math.min(at, Number.MAX_SAFE_INTEGER)))).padStart(16, '0')}`;
-/** Names hold no spaces. The source may, and stands last. */
+/** The source may have spaces, and stands last. */
 const nameOf = ({ step, at, queue, job, source }: MetricKey): string =>
-  `${beginOf(step, at)} ${queue} ${job} ${source}`;
+  `${beginOf(step, at)} ${withoutSpaces(queue)} ${withoutSpaces(job)} ${source}`;
 
 function rowOf(name: string, body: string): MetricRow {
   const [step, at, queue, job, ...source] = name.split(' ');
   return {
     step: step as MetricStep,
     at: Number(at),
-    queue: queue!,
-    job: job!,
+    queue: withSpaces(queue!),
+    job: withSpaces(job!),
     source: source.join(' '),
     body,
   };
 }
+
+const withSpaces = (name: string): string => name.replaceAll('%20', ' ').replaceAll('%25', '%');
 
 export function textMetrics(texts: TextStore): MetricStore {
   const section = sectionOf(texts, 'metric/');
@@ -44,7 +46,7 @@ export function textMetrics(texts: TextStore): MetricStore {
     },
     async read(filter) {
       const { step, from, to, queue, job } = filter;
-      const containing = ` ${[queue, job].filter((name) => name !== undefined).join(' ')} `;
+      const containing = ` ${[queue, job].flatMap((name) => (name === undefined ? [] : withoutSpaces(name))).join(' ')} `;
       const range = {
         prefix: `${step} `,
         before: beginOf(step, to),

@@ -26,6 +26,10 @@ const pairs = [
   ['a_b', 'c'],
   ['a', 'b_c'],
   ['a', ''],
+  ['a b', 'c'], // as another program may call them
+  ['a', 'b c'],
+  ['a%20b', 'c'],
+  ['%', '% %25'],
   ['0', '-'],
   [longest, longest],
   [longest, longest.slice(1)],
