@@ -1,5 +1,6 @@
 import { batchPattern } from '../envelope/flow-ids.ts';
 import type { ChildrenRequest } from '../features/batches/show.ts';
+import { batchChildren, showBatch } from '../features/batches/show.ts';
 import type { Batch } from '../kernel/app/batch.ts';
 import { change, look, mustExist, notThere, type Resource } from './operation.ts';
 import { count, moment, named, object, orNull, text } from './shapes.ts';
@@ -41,8 +42,6 @@ const batch: Resource<Batch> = {
   ],
 };
 
-const load = () => import('../features/batches/show.ts');
-
 export const batches = {
   get: look({
     summary: 'How far a batch is',
@@ -53,13 +52,13 @@ export const batches = {
   show: look({
     summary: 'How far a batch is, with what it calls at its end',
     subject: batch,
-    run: async (client, id: string) => (await load()).showBatch(client, id),
+    run: async (client, id: string) => showBatch(client, id),
   }),
   children: look({
     summary: 'The children of a batch by their numbers, with why they failed',
     subject: batch,
     async run(client, id: string, request?: ChildrenRequest) {
-      const page = await (await load()).batchChildren(client, id, request);
+      const page = await batchChildren(client, id, request);
       if (page) return page;
       throw notThere(batch, id);
     },

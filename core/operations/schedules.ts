@@ -1,4 +1,5 @@
 import type { GuardedSchedules } from '../features/schedules/stored/verbs.ts';
+import { checkEvent } from '../features/steps/emit.ts';
 import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { StoredScheduleDefinition } from '../kernel/app/stored-schedule.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
@@ -143,7 +144,6 @@ export const events = {
       parameter: 'name',
       text: 'name of an event',
       async check(_, event, __, options) {
-        const { checkEvent } = await import('../features/steps/emit.ts');
         checkEvent(event, (options as EmitOptions | undefined)?.key ?? null);
       },
     },

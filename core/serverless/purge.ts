@@ -1,5 +1,6 @@
 /** A timer of the cloud's: removes what is past its retention and rolls up numbers, as a polling worker does in its sweep. */
 
+import { rollUp } from '../features/metrics/roll-up.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 
 /** Stops after about so long, however much there is: the next call goes on. */
@@ -14,7 +15,7 @@ export function createPurgeHandler({ app, stores }: Client): () => Promise<numbe
     for (let step = 1; step > 0 && clock.now() < until; removed += step) step = await stores.records.purge();
     const { audit } = stores;
     while (audit && clock.now() < until && (await audit.purge(clock.now())) > 0);
-    if (stores.metrics) await (await import('../features/metrics/roll-up.ts')).rollUp(app, stores);
+    if (stores.metrics) await rollUp(app, stores);
     return removed;
   };
 }

@@ -4,6 +4,7 @@ import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
 import { reportingFailures } from '../base/failure.ts';
 import { lookAtBatches } from '../features/batches/look.ts';
+import { rollUp } from '../features/metrics/roll-up.ts';
 import { tick } from '../features/schedules/tick.ts';
 import { eachOf, scoped } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
@@ -62,6 +63,5 @@ const rollUpMs = 600_000;
 
 async function rollUpNow({ app, stores }: Client): Promise<void> {
   if (!stores.metrics || app.clock.now() % rollUpMs >= 60_000) return;
-  const { rollUp } = await import('../features/metrics/roll-up.ts');
   await reportingFailures(app.events, 'rolling up numbers', [], () => rollUp(app, stores), 'metric');
 }

@@ -8,6 +8,7 @@ import { type Abilities, checkAbilities } from '../../core/kernel/enqueue/abilit
 import { queuesOn } from '../../core/kernel/enqueue/backends.ts';
 import { knownAbilities } from '../../core/kernel/enqueue/known-abilities.ts';
 import type { OtherBackends } from '../../core/routing/other-backends.ts';
+import { createPurgeHandler } from '../../core/serverless/purge.ts';
 import { createScheduleHandler } from '../../core/serverless/schedule.ts';
 import type { HttpOptions } from '../../core/surfaces/http/index.ts';
 import { createEnqueueHandler } from './app/enqueue.ts';
@@ -122,8 +123,6 @@ export function azure(app: App, options: AzureOptions): void {
     schedule: purgeTimes,
     handler: (_, context) =>
       running.within(context, async () => {
-        // Loaded on demand: the worker in the same bundle does not need it.
-        const { createPurgeHandler } = await import('../../core/serverless/purge.ts');
         await createPurgeHandler(running.start().client)();
       }),
   });

@@ -1,4 +1,4 @@
-/** What is wrong with what a function was given. Loaded when something is. */
+/** What is wrong with what a function was given. */
 
 import { config, type LongshoreError, shown } from '../../../core/base/errors.ts';
 import type { SqsEvent } from './events.ts';

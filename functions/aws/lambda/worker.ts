@@ -21,6 +21,8 @@ import type { QueueAddress } from '../sqs/queues.ts';
 import { createBatch, type Item } from './batch.ts';
 import { deliveryOf, type LambdaContext, recordsOf, type SqsRecord } from './events.ts';
 import type { Worker, WorkerOptions } from './options.ts';
+import { noTime, notOfSqs, notOurs } from './refusals.ts';
+import { suspectsAmong } from './suspects.ts';
 
 /** So many are released in one go: eight requests of ten. */
 const releasedAtOnce = 80;
@@ -76,9 +78,9 @@ export function createWorker(
     if (broken) throw broken;
     const startedAt = clock.now();
     const records = recordsOf(event);
-    if (!records) throw (await refusals()).notOfSqs(event);
-    const received = await deliveriesOf(backend, records);
-    const deadlineAt = startedAt + (await remainingMs(context, marginMs));
+    if (!records) throw notOfSqs(event);
+    const received = deliveriesOf(backend, records);
+    const deadlineAt = startedAt + remainingMs(context, marginMs);
     const endAt = deadlineAt - marginMs;
     const answerAt = deadlineAt - marginMs * answerPart;
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
@@ -117,7 +119,6 @@ export function createWorker(
 
     /** Leaves only the first of the group that has a suspect; all others go back before it begins. */
     async function runAlone(groups: Item[][]): Promise<void> {
-      const { suspectsAmong } = await import('./suspects.ts');
       const [suspect] = await suspectsAmong(client, groups.flat());
       const alone = groups.find((group) => group.includes(suspect!))?.[0];
       if (!alone) return;
@@ -183,13 +184,11 @@ export function createWorker(
   };
 }
 
-const refusals = () => import('./refusals.ts');
-
 /** Throws `CONFIG` for a function that leaves its jobs no time. */
-async function remainingMs(context: LambdaContext, marginMs: number): Promise<number> {
+function remainingMs(context: LambdaContext, marginMs: number): number {
   const ms: unknown = context?.getRemainingTimeInMillis?.();
   if (typeof ms === 'number' && ms > marginMs) return ms;
-  throw (await refusals()).noTime(ms, marginMs);
+  throw noTime(ms, marginMs);
 }
 
 /** Items of a FIFO group run one after the other. On other queues each item is a group of its own. */
@@ -199,11 +198,11 @@ function groupsOf(items: readonly Item[], fifo: boolean): Item[][] {
 }
 
 /** By queue. Throws `CONFIG` for a queue that sqs() was not given. */
-async function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]) {
+function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]) {
   const deliveries = new Map<QueueAddress, Delivery[]>();
   for (const [arn, group] of Map.groupBy(records, ({ eventSourceARN }) => eventSourceARN)) {
     const address = addressOfArn(queues, arn);
-    if (!address) throw (await refusals()).notOurs(arn);
+    if (!address) throw notOurs(arn);
     deliveries.set(address, [...(deliveries.get(address) ?? []), ...group.map(deliveryOf)]);
   }
   return deliveries;

@@ -1,14 +1,17 @@
 import type { Client } from '../../../kernel/enqueue/client.ts';
-import type { ChangeName, Performed } from '../../../operations/operator.ts';
+import {
+  type ChangeName,
+  changeNamed,
+  createOperator,
+  type Performed,
+  perform,
+} from '../../../operations/operator.ts';
 import type { Operator } from '../../../operations/types.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { Visitor } from '../access/identify.ts';
 import type { Done } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { missing } from './find.ts';
-
-/** When somebody looks at dead letters or changes something. */
-const load = () => import('../../../operations/operator.ts');
 
 /** The operator says which are not known. */
 const anyId = (_: Endpoint, id: string): string => id;
@@ -30,7 +33,6 @@ export const change =
   ): Run =>
   async (endpoint, { visitor, parameter }) => {
     const target = await find(endpoint, parameter);
-    const { changeNamed, perform } = await load();
     const done = await perform(await endpoint.operatorFor(visitor), name, target);
     const { nothing, subject } = changeNamed(name);
     if (done.outcome === 'unknown') throw missing(subject!.noun, target);
@@ -47,6 +49,5 @@ export const withId = (_: Client, __: string, { result }: Performed): Partial<Do
 export const operators =
   (client: Client) =>
   async ({ actor, from }: Visitor): Promise<Operator> => {
-    const { createOperator } = await load();
     return createOperator(client, { actor, from: from === undefined ? 'dashboard' : `dashboard ${from}` });
   };

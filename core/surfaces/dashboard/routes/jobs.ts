@@ -2,6 +2,7 @@ import { masked } from '../../../base/mask.ts';
 import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../../contract/store.ts';
 import { childOf } from '../../../envelope/flow-ids.ts';
 import { endOf } from '../../../features/batches/roles.ts';
+import { batchRoleOf } from '../../../features/batches/show.ts';
 import { onlyAWorker, whyWaits } from '../../../features/limits/explain.ts';
 import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
 import { sleepersOf, stepsOf } from '../../../features/steps/show.ts';
@@ -128,7 +129,7 @@ async function whatStops(client: Client, { job, status }: JobRecord): Promise<St
 
 async function batchOf(client: Client, id: string): Promise<JobDetail['batch']> {
   if (!childOf(id) && !endOf(id)) return null;
-  return (await import('../../../features/batches/show.ts')).batchRoleOf(client, id);
+  return batchRoleOf(client, id);
 }
 
 /** Where letters are not found by their id, the record is believed. */

@@ -1,6 +1,7 @@
 /** The page as a whole: its session, the state of this moment and its stream, alerts, the audit log, and faults in development. */
 
 import { toError } from '../../../base/failure.ts';
+import { alertStates } from '../../../features/alerts/show.ts';
 import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
 import type { MetricPeriod } from '../../../kernel/app/metric-report.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
@@ -84,7 +85,6 @@ export const listAlerts: Run = async ({ client }) => {
   const { app } = client;
   if (!app.alerts)
     return unavailable('The app has no alerts: give createApp() some of defineAlerts() of longshore/alerts.');
-  const { alertStates } = await import('../../../features/alerts/show.ts');
   const { alerts } = await alertStates(app.alerts, client);
   return alerts;
 };

@@ -2,6 +2,7 @@ import { isName } from '../../../base/checks.ts';
 import { masked } from '../../../base/mask.ts';
 import { type ScheduleHistory, scheduleHistory } from '../../../features/schedules/history.ts';
 import { isPaused } from '../../../features/schedules/pause.ts';
+import { showStored } from '../../../features/schedules/stored/show.ts';
 import type { Schedule } from '../../../kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
 import { keepsSchedules } from '../../../kernel/enqueue/backends.ts';
@@ -61,7 +62,6 @@ export const showSchedule: Run = async ({ client }, { parameter }) => {
 
 async function showStoredOne(client: Client, name: string): Promise<ScheduleDetail | null> {
   if (!isName(name)) return null;
-  const { showStored } = await import('../../../features/schedules/stored/show.ts');
   const found = await showStored(client, name, { max: mostEntries, mostNext });
   if (!found) return null;
   const { info, history, next } = found;
