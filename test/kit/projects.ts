@@ -28,6 +28,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
     'test/services/{alerts,capabilities,operator,schedules,waiting-jobs,workers}.test.ts',
     'test/services/postgres/{administered,diagnose,disk-full,failover,meetings,pgbouncer,processes,resilience}.test.ts',
     'test/services/sqlite/file-systems.test.ts',
+    'test/services/stored/redis.test.ts',
     'test/services/{aws,azure}/simulate.test.ts',
     'test/services/azure/cuts.test.ts',
     'test/services/aws/{cli,meetings,permissions,recursion,runtime}.test.ts',

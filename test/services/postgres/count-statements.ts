@@ -17,7 +17,7 @@ interface Place {
   readonly schema?: string;
 }
 
-/** A pool that counts the statements that are sent by it, and knows whether any is under way. */
+/** A pool that counts the statements that are sent by it, and knows whether any is under way, or a connection is being made. */
 function countingPool(url: string) {
   const pool = new pg.Pool({ connectionString: url, max: 10 });
   const counts = new Map<string, number>();
@@ -25,26 +25,32 @@ function countingPool(url: string) {
   const ended = () => {
     underWay--;
   };
+  const counted =
+    (call: (...args: unknown[]) => unknown) =>
+    (...args: unknown[]) => {
+      underWay++;
+      const callback = args.at(-1);
+      if (typeof callback === 'function') {
+        args[args.length - 1] = (...answer: unknown[]) => {
+          ended();
+          callback(...answer);
+        };
+        return call(...args);
+      }
+      const answer = call(...args) as Promise<unknown>;
+      answer.then(ended, ended);
+      return answer;
+    };
+  Object.assign(pool, { connect: counted(pool.connect.bind(pool) as never) });
   pool.on('connect', (client) => {
-    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    const query = counted(client.query.bind(client) as never);
     Object.assign(client, {
       query(...args: unknown[]) {
         const [statement] = args as [string | { text: string }];
         const text = (typeof statement === 'string' ? statement : statement.text).trim().slice(0, 80);
         if (!/^(LISTEN|SELECT pg_notify\(\$1, \$2\))/.test(text))
           counts.set(text, (counts.get(text) ?? 0) + 1);
-        underWay++;
-        const callback = args.at(-1);
-        if (typeof callback === 'function') {
-          args[args.length - 1] = (...answer: unknown[]) => {
-            ended();
-            callback(...answer);
-          };
-          return query(...args);
-        }
-        const answer = query(...args) as Promise<unknown>;
-        answer.then(ended, ended);
-        return answer;
+        return query(...args);
       },
     });
   });
