@@ -5,7 +5,6 @@ import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import type { FaultInfo } from '../../core/surfaces/dashboard/api.ts';
 
-export const devLeaseMs = 5_000;
 export const diskFullMs = 10_000;
 export const skipMs = 3_600_000;
 

@@ -1,17 +1,16 @@
 /** What a child of `longshore dev` does: it is the worker, or the dashboard. */
 
-import { systemClock } from '../../core/base/clock.ts';
+import { type Clock, systemClock } from '../../core/base/clock.ts';
 import { isBackend } from '../../core/kernel/enqueue/backends.ts';
+import { serveDevelopment } from '../cli/commands/serve-dashboard.ts';
 import { untilStopped } from '../cli/commands/until-stopped.ts';
 import type { Input, Result } from '../cli/definition.ts';
 import { messageOf } from '../cli/errors.ts';
 import type { Session } from '../cli/session.ts';
 import { aborted } from '../waiting.ts';
-import type { Begin, SupervisorCalls, WorkerCalls } from './calls.ts';
-import { isAlone } from './fault-names.ts';
-import { movingClock } from './moving-clock.ts';
+import type { Begin, DashboardCalls, Serve, SupervisorCalls, WorkerCalls } from './calls.ts';
+import { faultInfos, isAlone } from './fault-names.ts';
 import { type ChannelEnd, connectPeer, type Peer } from './peer.ts';
-import { serving } from './serve.ts';
 import { faultyWorker } from './worker-faults.ts';
 
 type PartInput = Pick<Input, 'io' | 'session' | 'note'>;
@@ -109,5 +108,76 @@ async function withFaults(
       const changed = Object.entries(all).map(([name, one]) => [name, one === queue ? worker.backend : one]);
       return Object.fromEntries(changed);
     },
+  };
+}
+
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+  cancel(): void;
+}
+
+/** A clock that can be moved ahead, with everything that waits for it. */
+function movingClock({ now: realNow, after }: Clock): Clock & { skip(ms: number): void } {
+  let aheadMs = 0;
+  const timers = new Set<Timer>();
+  const now = () => realNow() + aheadMs;
+
+  function arm(timer: Timer): void {
+    timers.add(timer);
+    timer.cancel = after(Math.max(0, timer.at - now()), () => {
+      timers.delete(timer);
+      timer.run();
+    });
+  }
+  return {
+    now,
+    after(delayMs, run) {
+      const timer: Timer = { at: now() + delayMs, run, cancel() {} };
+      arm(timer);
+      return () => {
+        timers.delete(timer);
+        timer.cancel();
+      };
+    },
+    skip(ms) {
+      aheadMs += ms;
+      for (const timer of [...timers]) {
+        timer.cancel();
+        arm(timer);
+      }
+    },
+  };
+}
+
+interface ServingOptions {
+  readonly supervisor: Peer<SupervisorCalls>;
+  /** What the supervisor may ask: gets what it may ask of a dashboard. */
+  readonly calls: Partial<DashboardCalls>;
+  /** For the first time; `undefined` = the usual one. */
+  readonly port: number | undefined;
+  readonly hasFaults: boolean;
+}
+
+/** Returns how to serve the dashboard in this process; that resolves with how to end it. */
+function serving(
+  { io, session }: Pick<Input, 'io' | 'session'>,
+  { supervisor, calls, port, hasFaults }: ServingOptions,
+) {
+  return async ({ secret, port: last }: Serve): Promise<() => Promise<void>> => {
+    const list = hasFaults ? faultInfos((await session.config()).app, await session.backend()) : [];
+    const cause = (name: string) => supervisor.ask('cause', { name });
+    const served = await serveDevelopment(
+      { io, session },
+      {
+        port: last ?? port,
+        secret,
+        anotherLink: 'Press Enter where `longshore dev` runs: it prints another one.',
+        ...(list.length > 0 && { faults: { list, cause } }),
+      },
+    );
+    calls.link = served.link;
+    await supervisor.ask('serving', { port: served.port, link: served.link() });
+    return served.close;
   };
 }

@@ -3,8 +3,9 @@
  * code of the app itself.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../core/base/clock.ts';
-import { changed } from '../cli/watch/detect-changes.ts';
+import { stampOf } from '../cli/watch/stamp.ts';
 import { watchParent } from '../waiting.ts';
 import type { DashboardCalls, Serve, SupervisorCalls, WorkerCalls } from './calls.ts';
 import { type Child, startChild } from './child.ts';
@@ -114,4 +115,27 @@ export async function supervise(
   forgetParent();
   await Promise.all([worker, faults.second(), dashboard.child()].map((child) => child?.end()));
   return (await worker.ended).code ?? 0;
+}
+
+const lookMs = 200;
+/** Looking takes at most about this share of the time, however many files there are. */
+const share = 0.1;
+
+/**
+ * Resolves when a file that the worker imports has changed and has then stayed as it is for one look, or when `signal` aborts.
+ * Compares what is on the disk, several times a second: a file that is replaced instead of written, a new one, and a folder of
+ * another machine are then seen like any other. `node --watch` follows the old file when an editor saves by renaming.
+ */
+async function changed(stamps: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> {
+  let last: string | null = null;
+  while (!signal.aborted) {
+    const startedAt = performance.now();
+    const now = [...stamps.keys()].map(stampOf);
+    const isOther = [...stamps.values()].some((stamp, i) => stamp !== now[i]);
+    const text = isOther ? now.join('\n') : null;
+    if (text !== null && text === last) return;
+    last = text;
+    const tookMs = performance.now() - startedAt;
+    await sleep(Math.max(lookMs, tookMs / share), undefined, { signal }).catch(() => {});
+  }
 }

@@ -8,11 +8,13 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend, SendResult } from '../../core/contract/queue.ts';
+import type { KeyStore } from '../../core/contract/store.ts';
+import type { Envelope } from '../../core/envelope/envelope.ts';
 import type { KeyRing } from '../../core/envelope/signing.ts';
+import { guardKey } from '../../core/features/idempotency/attempt.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
-import { keyCarrier } from './keys.ts';
-import { jobOfDeadLetter } from './moved-job.ts';
+import { jobOfDeadLetter, readEnvelope } from './moved-job.ts';
 import { type Goal, goalOf, idsOf, type Origin, originOf, releaseAll } from './sides.ts';
 import { type StepCarrier, stepCarrier } from './steps.ts';
 import { reasonsToStay, type SomeStores } from './verdicts.ts';
@@ -276,4 +278,41 @@ function sorted({ moved }: Parts, jobs: readonly MovedJob[], results: readonly S
     moved.refused.push({ id: job.message.id, queue: job.message.queue, error: `${code}: ${message}` });
   }
   return { good, known, refused };
+}
+
+const holdMs = 30_000;
+
+/** As long as a job keeps its key done unless it says otherwise. */
+const keepMs = 86_400_000;
+
+/** Returns what marks at the goal which of some jobs' keys are done, so that it is not done again there, and counts them. */
+function keyCarrier(from: KeyStore, to: KeyStore, owner: string) {
+  async function carryOne(key: string, now: number): Promise<boolean> {
+    const found = await from.claim(key, owner, now + holdMs);
+    if (found.state === 'running') return false; // its job runs at the origin, and has its key there
+    if (found.state === 'claimed') {
+      const keep = found.value === null ? undefined : { value: found.value, keepUntil: now + keepMs };
+      await from.release(key, owner, keep);
+      return false;
+    }
+    const there = await to.claim(key, owner, now + holdMs);
+    if (there.state !== 'claimed') return false;
+    return to.complete(key, owner, { value: found.value, keepUntil: now + keepMs });
+  }
+
+  return async (jobs: readonly MovedJob[], now: number): Promise<number> => {
+    const keys = new Set(jobs.flatMap(({ message }) => keyOf(message.body) ?? []));
+    let count = 0;
+    await forEach(keys, async (key) => {
+      if (await carryOne(key, now)) count++;
+    });
+    return count;
+  };
+}
+
+function keyOf(body: string): string | null {
+  if (!body.includes('"idempotencyKey":"')) return null; // most have none, and need not be parsed
+  const envelope = readEnvelope(body) as Envelope | null;
+  if (typeof envelope?.idempotencyKey !== 'string' || typeof envelope.job !== 'string') return null;
+  return guardKey(envelope.job, envelope);
 }

@@ -1,6 +1,8 @@
 /** `longshore/prometheus`: the numbers of an app and its queue, for Prometheus. `docs/metrics.md` lists them. */
 
 import { Registry } from 'prom-client';
+import type { EventListener } from '../../core/base/events.ts';
+import type { App } from '../../core/kernel/app/app.ts';
 import { eachOf, scoped } from '../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
 import { countEvents } from './count-events.ts';
@@ -9,8 +11,7 @@ import { createLabelSets } from './label-sets.ts';
 import { gaugeLastHour } from './last-hour.ts';
 import { gaugeLimits } from './limits.ts';
 import { type MetricsOptions, settingsOf } from './options.ts';
-import { createRegistrar } from './registrar.ts';
-import { gaugeSchedules } from './schedules.ts';
+import { createRegistrar, type Registrar, type Sample } from './registrar.ts';
 
 export type { MetricsOptions };
 
@@ -86,5 +87,32 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
       for (const end of unlisten) end();
       registrar.remove();
     },
+  };
+}
+
+/** How late each schedule is, by the ticks of this process. It knows nothing of schedules that it does not tick, and leaves them out. */
+function gaugeSchedules({ gauge }: Registrar, { schedules, clock }: App): EventListener {
+  /** Up to when each is known to have enqueued what it owed. */
+  const checkedAt = new Map<string, number>();
+
+  async function read(): Promise<Sample[]> {
+    const now = clock.now();
+    const samples: Sample[] = [];
+    for (const { name, nextAfter } of schedules) {
+      const since = checkedAt.get(name);
+      if (since === undefined) continue;
+      const owedAt = await nextAfter(since).catch(() => null);
+      samples.push([{ schedule: name }, owedAt === null ? 0 : Math.max(0, now - owedAt) / 1000]);
+    }
+    return samples;
+  }
+  const help = 'How long ago the first moment was that should have been enqueued and was not.';
+  gauge(read, 'queue_schedule_lag_seconds', help, ['schedule']);
+
+  return (event) => {
+    if (event.type === 'schedule.checked') checkedAt.set(event.schedule, event.at);
+    // The first tick of this process: what was owed before it is not known.
+    else if (event.type === 'schedule.failed' && !checkedAt.has(event.schedule))
+      checkedAt.set(event.schedule, clock.now());
   };
 }

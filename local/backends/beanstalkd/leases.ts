@@ -4,7 +4,7 @@
  * server, and in doubt it does not.
  */
 
-import { steadyClock } from '../../../core/base/clock.ts';
+import { type Clock, steadyClock } from '../../../core/base/clock.ts';
 import type { Abandon, JobLease, Nack } from '../../../core/contract/queue.ts';
 import { createAck } from './acks.ts';
 import type { Consumer } from './consumers.ts';
@@ -15,7 +15,6 @@ import { type JobMetadata, newMetadata, writeMetadata } from './job-metadata.ts'
 import { type LeasedJob, LeaseTable } from './lease-table.ts';
 import { rankOf } from './rank.ts';
 import type { BeanstalkdState } from './state.ts';
-import { createTouching } from './touching.ts';
 
 export type Leases = ReturnType<typeof createLeases>;
 
@@ -123,3 +122,46 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
     },
   };
 }
+
+/**
+ * Keeps jobs reserved until their leases end: the time to run that a job was put with may be shorter than its lease.
+ * @param lost is called with the jobs that the server has taken back
+ */
+function createTouching(jobs: LeaseTable, clock: Clock, lost: (gone: readonly LeasedJob[]) => void) {
+  let cancel: (() => void) | null = null;
+  let nextAt = Number.POSITIVE_INFINITY;
+  const halfTimeOf = (job: LeasedJob): number => job.reservedUntil - ttrMsOf(job) / 2;
+
+  /** Touches the job halfway through its time to run, again and again. */
+  function keep(job: LeasedJob): void {
+    const at = halfTimeOf(job);
+    if (at >= job.endsAt || at >= nextAt) return;
+    cancel?.();
+    nextAt = at;
+    cancel = clock.after(Math.max(0, at - clock.now()), () => {
+      nextAt = Number.POSITIVE_INFINITY;
+      cancel = null;
+      void touchAll();
+    });
+  }
+
+  async function touchAll(): Promise<void> {
+    const now = clock.now();
+    const open = [...jobs].filter(({ endsAt }) => endsAt > now);
+    const half = open.filter((job) => halfTimeOf(job) <= now);
+    const answers = await Promise.allSettled(half.map((job) => touchJob(job, clock)));
+    lost(half.filter((_, i) => isFalse(answers[i]!)));
+    for (const job of open) if (jobs.has(job)) keep(job);
+  }
+
+  return {
+    keep,
+    close(): void {
+      cancel?.();
+      nextAt = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
+const isFalse = (answer: PromiseSettledResult<boolean>): boolean =>
+  answer.status === 'fulfilled' && !answer.value;

@@ -5,7 +5,6 @@ import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contr
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { sharing } from '../shared/sharing.ts';
-import { createGroupedInsert } from './group-insert.ts';
 import { knownElsewhere } from './other-queues.ts';
 import { jobText } from './rows.ts';
 import { scripts } from './scripts.ts';
@@ -97,7 +96,7 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
     }
   }
 
-  /** Those that have a group by a script of their own: the others need not pay for it. */
+  /** Messages that have a group are stored by a script of their own: the others need not pay for it. */
   async function insertApart(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const plain = messages.filter(({ group }) => group === null);
     const grouped = messages.filter(({ group }) => group !== null);
@@ -145,4 +144,25 @@ function* parts(items: readonly Item[]): Generator<readonly Item[]> {
     bytes += length;
   }
   if (part.length > 0) yield part;
+}
+
+/** Stores messages of one queue that have a group, with one call of a script that puts them into the lines of their groups. */
+function createGroupedInsert(state: RedisState) {
+  return async (messages: readonly OutgoingMessage[]): Promise<SendResult[]> => {
+    const now = state.clock.now();
+    const { queue } = messages[0]!;
+    const args = [...state.common(), state.channel(queue)];
+    for (const message of messages) {
+      const { id, priority, notBefore, hints } = message;
+      const waitMs = notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - now));
+      const sortKey = nextSortKey(priority);
+      const text = jobText(message, sortKey, now, now + waitMs);
+      args.push(sortKey + id, text, `${waitMs}`, hints?.isNew ? '1' : '0');
+    }
+    const running = state.link.run('enqueueing', scripts.grouped, state.base(queue), args);
+    const [answer] = await Promise.all([running, state.register(queue)]);
+    state.waiters.wake(queue);
+    const duplicates = new Set(answer as number[]);
+    return messages.map(({ id }, i) => ({ ok: true, id, duplicate: duplicates.has(i) }));
+  };
 }

@@ -2,19 +2,19 @@
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
+import { createEndWatches, type EndWatches } from '../shared/end-watches.ts';
 import { redisAdmin } from './admin.ts';
 import { redisBatches } from './batches.ts';
-import { ended, redisEnds } from './ends.ts';
 import { createEnqueue } from './enqueue.ts';
 import { createFetch } from './fetch.ts';
 import { redisKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { redisLimits } from './limits.ts';
-import { createListener } from './listener.ts';
+import { createListener, type Listener } from './listener.ts';
 import { type RedisOptions, resolveOptions } from './options.ts';
 import { redisRecords } from './records.ts';
 import { createSettler } from './settle.ts';
-import { createState } from './state.ts';
+import { createState, type RedisState } from './state.ts';
 import { redisTexts } from './texts.ts';
 import { redisWaiting } from './waiting.ts';
 
@@ -69,3 +69,24 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     },
   };
 }
+
+/** Hears of the ends of jobs by PUBLISH, on the connection that also hears of new ones. */
+function redisEnds(
+  { clock, base, manage }: RedisState,
+  listener: Pick<Listener, 'start' | 'hears'>,
+): EndWatches {
+  const channels = ({ queue }: { readonly queue: string }) => [`${base(queue)}${ended}`];
+  return createEndWatches(clock, {
+    start: (job) => listener.start(channels(job)),
+    hears: (job) => listener.hears(channels(job)),
+    register: (jobs, holdMs) =>
+      Promise.all(
+        [...Map.groupBy(jobs, ({ queue }) => queue)].map(([queue, mine]) =>
+          manage('waiting for a job', queue, 'watch', [`${holdMs}`, ...mine.map(({ id }) => id)]),
+        ),
+      ),
+  });
+}
+
+/** How the channel of a queue's ends is called, after the queue. As in jobs.lua. */
+const ended = ':ended';

@@ -6,22 +6,23 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { format } from 'node:util';
+import { Cron } from 'croner';
 import { systemClock } from '../../../core/base/clock.ts';
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { serveHttp } from '../../serve.ts';
+import { pause } from '../../waiting.ts';
 import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../end.ts';
 import { counting, type QueueCounts, type SimulationEvent, type SimulationSummary } from '../events.ts';
 import { createAppQueues } from '../service-bus/app-queues.ts';
 import { type ServiceBusServer, startServiceBus } from '../service-bus/server.ts';
 import { type Bindings, bindingsOf, setting } from './bindings.ts';
-import { captureConsole, setEnvironment } from './environment.ts';
 import { type FunctionsHost, startFunctions } from './host.ts';
 import { hostSettings } from './host-json.ts';
 import type { FunctionsSimulationOptions } from './options.ts';
 import { startPump } from './pump.ts';
 import { createServiceBusTrigger } from './service-bus-trigger.ts';
-import { runTimer } from './timer.ts';
 
 /** The host gives an instance so long to end. The app itself drains, and releases jobs that do not end. */
 const graceMs = 5_000;
@@ -179,3 +180,60 @@ function countQueues(server: ServiceBusServer, { queues }: Bindings): Record<str
 
 const isEmpty = (server: ServiceBusServer, { queues }: Bindings): boolean =>
   queues.every((name) => Object.values(server.queue(name).counts()).every((count) => count === 0));
+
+type Values = Readonly<Record<string, string | undefined>>;
+
+/** Sets variables of this process, in which the app runs; `undefined` removes one. Returns how to restore them. */
+function setEnvironment(values: Values): () => void {
+  const before = Object.keys(values).map((name) => [name, process.env[name]] as const);
+  assign(Object.entries(values));
+  return () => assign(before);
+}
+
+function assign(entries: readonly (readonly [name: string, value: string | undefined])[]): void {
+  for (const [name, value] of entries) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+}
+
+const methods = ['log', 'info', 'debug', 'warn', 'error'] as const;
+
+/** Sends what a function app writes with `console` to the host's log. Returns how to end that. */
+function captureConsole(onLine: (line: string) => void): () => void {
+  // biome-ignore-start lint/suspicious/noConsole: that is what it is about
+  const before = methods.map((name) => [name, console[name]] as const);
+  for (const name of methods)
+    console[name] = (...parts: unknown[]) => {
+      for (const line of format(...parts).split('\n')) onLine(line);
+    };
+  return () => {
+    for (const [name, method] of before) console[name] = method;
+  };
+  // biome-ignore-end lint/suspicious/noConsole: that is what it was about
+}
+
+/** Runs at the times of its six fields in UTC, and at the start, to show something at once. Throws `CONFIG` for a wrong schedule. */
+async function runTimer(
+  { name, schedule }: { readonly name: string; readonly schedule: string },
+  stopping: AbortSignal,
+  tick: () => Promise<void>,
+): Promise<void> {
+  const moments = momentsOf(name, schedule);
+  while (!stopping.aborted) {
+    await tick();
+    const next = moments.nextRun();
+    if (!next) return;
+    await pause(Math.max(0, next.getTime() - Date.now()), stopping);
+  }
+}
+
+function momentsOf(name: string, schedule: string): Cron {
+  try {
+    return new Cron(schedule, { timezone: 'UTC', mode: '6-part', paused: true });
+  } catch (cause) {
+    throw config(
+      `Expected the schedule of ${name} to be six fields like 0 * * * * *, got "${schedule}": ${toError(cause).message}`,
+    );
+  }
+}
