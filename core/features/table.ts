@@ -20,7 +20,7 @@ import { unique } from './unique/feature.ts';
 
 export const features = [
   ...[transactions, limits, unique, payloads, chains, idempotency, records],
-  ...[pings, steps, batches, logs, schedules, metrics, sandbox, alerts],
+  ...[alerts, pings, steps, batches, logs, schedules, metrics, sandbox],
 ] satisfies readonly Feature[];
 
 const installed = installedFrom(features);

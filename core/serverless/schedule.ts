@@ -1,13 +1,12 @@
-/** A timer of the cloud's, once a minute: enqueues the jobs of the app's schedules, looks at its alerts and batches, and rolls up numbers. */
+/** Timers of a cloud. One enqueues the jobs of the app's schedules and does chores, once a minute; the other removes what is past its retention. */
 
 import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
 import { reportingFailures } from '../base/failure.ts';
-import { lookAtBatches } from '../features/batches/look.ts';
-import { rollUp } from '../features/metrics/roll-up.ts';
 import { tick } from '../features/schedules/tick.ts';
-import { eachOf, scoped } from '../kernel/enqueue/backends.ts';
+import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
+import { type Chore, choresOf, purge } from '../kernel/worker/chores.ts';
 
 export interface ScheduleResult {
   /** Ids of the new jobs. */
@@ -24,9 +23,7 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
     try {
       const enqueued = await tick(app, client);
       for (const one of eachOf(client)) {
-        await app.alerts?.evaluate(scoped(one), 'function');
-        await rollUpNow(one);
-        await lookNow(one);
+        for (const chore of choresOf(app, one.backend)) await work(chore, one);
       }
       const [first] = failures;
       // The others have been enqueued. Thrown, so that the cloud's alarms see it.
@@ -47,21 +44,21 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
   };
 }
 
-async function lookNow(client: Client): Promise<void> {
-  if (client.stores.batches)
-    await reportingFailures(
-      client.app.events,
-      'looking at batches',
-      [],
-      () => lookAtBatches(client),
-      'batch',
-    );
+/** A chore with a longer pause is done in one minute of it. */
+async function work({ name, onTimer, everyMs, load, ...chore }: Chore, client: Client): Promise<void> {
+  const { clock, events } = client.app;
+  if (!onTimer || chore.for?.(client) === false || clock.now() % everyMs >= 60_000) return;
+  const host = { id: '', where: 'function', client, queues: [], stopped: () => false } as const;
+  const run = async () => (await load(host))();
+  if (onTimer === 'fails') await run();
+  else await reportingFailures(events, name, [], run, onTimer);
 }
 
-/** One minute of ten: an hour is rolled up once, so the other calls would find nothing to do. */
-const rollUpMs = 600_000;
+/** Of one call, however much there is: the next one goes on. */
+const longestMs = 120_000;
 
-async function rollUpNow({ app, stores }: Client): Promise<void> {
-  if (!stores.metrics || app.clock.now() % rollUpMs >= 60_000) return;
-  await reportingFailures(app.events, 'rolling up numbers', [], () => rollUp(app, stores), 'metric');
+export async function purgeOnTimer(client: Client): Promise<void> {
+  const { clock } = client.app;
+  const until = clock.now() + longestMs;
+  await purge({ client, stopped: () => clock.now() >= until });
 }

@@ -8,8 +8,6 @@ import { type Abilities, checkAbilities } from '../../core/kernel/enqueue/abilit
 import { queuesOn } from '../../core/kernel/enqueue/backends.ts';
 import { knownAbilities } from '../../core/kernel/enqueue/known-abilities.ts';
 import type { OtherBackends } from '../../core/routing/other-backends.ts';
-import { createPurgeHandler } from '../../core/serverless/purge.ts';
-import { createScheduleHandler } from '../../core/serverless/schedule.ts';
 import type { HttpOptions } from '../../core/surfaces/http/index.ts';
 import { createEnqueueHandler } from './app/enqueue.ts';
 import { checkHost, type FunctionsApp, loadFunctions } from './app/host.ts';
@@ -116,14 +114,14 @@ export function azure(app: App, options: AzureOptions): void {
     schedule: tick,
     handler: (_, context) =>
       running.within(context, async () => {
-        await createScheduleHandler(running.start().client)();
+        await (await schedule()).createScheduleHandler(running.start().client)();
       }),
   });
   functions.timer('longshore-purge', {
     schedule: purgeTimes,
     handler: (_, context) =>
       running.within(context, async () => {
-        await createPurgeHandler(running.start().client)();
+        await (await schedule()).purgeOnTimer(running.start().client);
       }),
   });
   if (options.apiKeys !== undefined || options.authorize !== undefined) {
@@ -139,6 +137,9 @@ export function azure(app: App, options: AzureOptions): void {
   }
   checkHost(functions.hook.appTerminate(() => running.drain()));
 }
+
+/** Loaded with the first call of a timer. */
+const schedule = () => import('../../core/serverless/schedule.ts');
 
 /** Once an hour, and not at its start, when everybody else purges. */
 const purgeTimes = '0 41 * * * *';

@@ -61,7 +61,7 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
     'kernel/worker/watch-runs.js',
     'kernel/worker/renew-leases.js',
     'features/metrics/collector.js',
-    'features/batches/look.js', // a function of schedules has it too, and must not load the polling worker with it
+    'kernel/worker/chores.js', // a function of schedules has them too, and must not load the polling worker with them
   ]
     .map((name) => join(core, name))
     .filter((path) => joined.has(path));

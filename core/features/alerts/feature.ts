@@ -13,10 +13,11 @@ export const alerts = {
       scope: 'worker',
       everyMs: 60_000,
       firstMs: 1_000,
+      onTimer: 'fails',
       for: ({ app }) => app.alerts !== null,
-      load({ client }) {
+      load({ client, where }) {
         const own = client.app.alerts!;
-        return () => own.evaluate(scoped(client), 'worker');
+        return () => own.evaluate(scoped(client), where);
       },
     },
   ],

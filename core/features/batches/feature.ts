@@ -25,6 +25,7 @@ export const batches = {
       name: 'looking at batches',
       scope: 'backend',
       everyMs: 60_000,
+      onTimer: 'batch',
       for: ({ stores }) => stores.batches !== undefined,
       load: ({ client }) =>
         look(

@@ -15,6 +15,7 @@ export const metrics = {
       name: 'rolling up numbers',
       scope: 'backend',
       everyMs: 600_000,
+      onTimer: 'metric',
       for: ({ stores }) => stores.metrics !== undefined,
       load: ({ client: { app, stores } }) =>
         rollingUp(

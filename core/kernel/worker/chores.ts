@@ -8,9 +8,10 @@ import { createLeader } from './leader.ts';
 import type { WorkerState } from './state.ts';
 import type { Watch } from './watch-runs.ts';
 
-/** The worker that does a chore. */
+/** The worker that does a chore, or the function. */
 export interface ChoreHost {
   readonly id: string;
+  readonly where: 'worker' | 'function';
   readonly client: Client;
   readonly queues: readonly string[];
   /** The worker has stopped: what takes long ends. */
@@ -33,6 +34,11 @@ export interface Chore {
   readonly firstMs?: number;
   /** It looks for what leases leave behind: where leases are shorter than `everyMs`, each worker does it, once in a lease. */
   readonly followsLeases?: true;
+  /**
+   * Functions do it with the call of a timer too, once in `everyMs`. Its failures are reported as those of this store; `fails` = the call fails,
+   * so that the alarms of the cloud see it. @default they leave it to workers, or to the cloud
+   */
+  readonly onTimer?: 'batch' | 'metric' | 'fails';
   /** Whether this app, backend and store have any use of it. @default always */
   for?(client: Client): boolean;
   /** Loads its code at the first run, and answers what each run does. */
@@ -67,7 +73,7 @@ export function startChores({ state, watch }: Ports, chores: readonly Chore[]): 
     async function work(): Promise<void> {
       try {
         if (isDue()) {
-          run ??= await load({ id, client, queues, stopped: () => watch.stopped });
+          run ??= await load({ id, where: 'worker', client, queues, stopped: () => watch.stopped });
           await run();
           doneAt = steadyNow(clock);
         }
@@ -100,7 +106,7 @@ export async function reap({
   id,
   client: { app, backend },
   queues,
-}: Omit<ChoreHost, 'stopped'>): Promise<number> {
+}: Pick<ChoreHost, 'id' | 'client' | 'queues'>): Promise<number> {
   // All queues at once: a queue may ask for them in one statement.
   const counts = await Promise.all(queues.map((queue) => backend.reapExpired(queue)));
   let total = 0;
@@ -111,7 +117,11 @@ export async function reap({
   return total;
 }
 
-async function purge({ client: { app, stores }, stopped }: ChoreHost): Promise<void> {
+/** Removes what is past its retention. */
+export async function purge({
+  client: { app, stores },
+  stopped,
+}: Pick<ChoreHost, 'client' | 'stopped'>): Promise<void> {
   const { records, audit } = stores;
   const purges = [() => records.purge(), () => audit?.purge(app.clock.now()) ?? 0];
   for (const some of purges) while (!stopped() && (await some()) > 0) await new Promise(setImmediate); // jobs run in between
