@@ -1,11 +1,11 @@
 /** Many dead letters at once: which ones, in which groups, and when to stop. */
 
+import { type Clock, sleep } from '../base/clock.ts';
 import type { QueueAdmin } from '../contract/admin.ts';
 import { adminOf, deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { getDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
-import { paceOf } from './pace.ts';
 import { isNarrow, itemOf, itemsOf } from './select.ts';
 import type {
   BulkOptions,
@@ -153,4 +153,36 @@ export function checkBulk(selection: DeadLetterSelection, options: RetryOptions)
 export function checkExpiry(expiresInMs: number | undefined): void {
   if (expiresInMs !== undefined && !(Number.isSafeInteger(expiresInMs) && expiresInMs >= 1))
     throw wrongOption(`expiresInMs to be an integer of 1 or more, got ${expiresInMs}`);
+}
+
+/**
+ * Whoever takes one dead letter from SQS or Service Bus takes others in passing, and their deliveries are counted. So
+ * however slowly a queue is to be emptied, it is passed through so often at most.
+ */
+const mostPasses = 200;
+const mostTogether = 500;
+
+export function paceOf(
+  perSecond: number | undefined,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal | undefined },
+) {
+  let freeAt = clock.now();
+  return {
+    /**
+     * How many go out together.
+     * @param inPasses of how many letters, where the queue is passed through for each group; `null` = letters are found by their ids
+     */
+    sizeOf(inPasses: number | null): number {
+      const evenly = perSecond === undefined ? Infinity : Math.max(1, Math.floor(perSecond));
+      if (inPasses === null) return Math.min(mostTogether, evenly);
+      return Math.max(evenly, Math.ceil(inPasses / mostPasses));
+    },
+    /** Until as many more may go out. */
+    async next(count: number): Promise<void> {
+      if (perSecond === undefined) return;
+      const delayMs = freeAt - clock.now();
+      freeAt = Math.max(freeAt, clock.now()) + (count * 1_000) / perSecond;
+      await sleep(clock, delayMs, signal);
+    },
+  };
 }

@@ -22,7 +22,6 @@ export type { ForeignRule } from '../../core/kernel/enqueue/foreign-job.ts';
 export type { ScheduleResult } from '../../core/serverless/schedule.ts';
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './lambda/events.ts';
-export { lambdaHttp } from './lambda/lambda-http.ts';
 export { type S3Client, type S3PayloadsOptions, s3Payloads } from './s3/index.ts';
 export { createSqsQueues, type SqsQueuesOptions } from './sqs/create.ts';
 export { type SqsBackend, type SqsOptions, sqs } from './sqs/index.ts';
@@ -82,3 +81,12 @@ export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
     enqueue: async (event) => (await enqueue())(event),
   };
 }
+
+/**
+ * A Lambda function of a fetch handler, such as `dashboard()` of `longshore/dashboard` with `streams: false`: for a function URL or
+ * an HTTP API.
+ */
+export const lambdaHttp =
+  (handle: (request: Request) => Promise<Response>): ((event: unknown) => Promise<HttpResult>) =>
+  async (event) =>
+    (await import('./lambda/http.ts')).answerHttp(event, handle);

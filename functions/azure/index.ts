@@ -2,6 +2,7 @@
 
 import { checkInteger, refuseRenamed } from '../../core/base/checks.ts';
 import { config, shown } from '../../core/base/errors.ts';
+import { onDemand } from '../../core/base/lazy.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { type Abilities, checkAbilities } from '../../core/kernel/enqueue/abilities.ts';
@@ -9,9 +10,16 @@ import { queuesOn } from '../../core/kernel/enqueue/backends.ts';
 import { knownAbilities } from '../../core/kernel/enqueue/known-abilities.ts';
 import type { OtherBackends } from '../../core/routing/other-backends.ts';
 import type { HttpOptions } from '../../core/surfaces/http/index.ts';
-import { createEnqueueHandler } from './app/enqueue.ts';
-import { checkHost, type FunctionsApp, loadFunctions } from './app/host.ts';
-import { createRunning } from './app/instance.ts';
+import {
+  checkHost,
+  type FunctionsApp,
+  type HostContext,
+  type HttpRequestLike,
+  type HttpResponseInit,
+  loadFunctions,
+} from './app/host.ts';
+import { requestOf, resultOf } from './app/http.ts';
+import { createRunning, type Running } from './app/instance.ts';
 import { createWorker, type WorkerOptions } from './app/worker.ts';
 import type { Credential } from './service-bus/access.ts';
 import type { ServiceBusOptions } from './service-bus/index.ts';
@@ -154,4 +162,17 @@ function namesOf(queues: Readonly<Record<string, string>>) {
     names.set(own, { queue, entity });
   }
   return names;
+}
+
+function createEnqueueHandler(
+  running: Running,
+  options: HttpOptions,
+): (request: HttpRequestLike, context: HostContext) => Promise<HttpResponseInit> {
+  const handler = onDemand(async () => {
+    const { client } = running.start();
+    const { createHttpHandler } = await import('../../core/surfaces/http/index.ts');
+    return createHttpHandler(client, options);
+  });
+  return (request, context) =>
+    running.within(context, async () => resultOf(await (await handler())(await requestOf(request))));
 }

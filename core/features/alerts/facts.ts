@@ -4,11 +4,13 @@ import { within } from '../../base/clock.ts';
 import { config, LongshoreError } from '../../base/errors.ts';
 import { onDemand } from '../../base/lazy.ts';
 import type { KeyStore } from '../../contract/store.ts';
-import type { AlertFacts, AlertHost } from '../../kernel/app/alerts.ts';
+import type { AlertFacts, AlertHost, AttemptNumbers } from '../../kernel/app/alerts.ts';
 import type { Schedule } from '../../kernel/app/schedule.ts';
+import { stepOf } from '../../kit/records/metric-steps.ts';
 import { healthyWithinMs } from '../../kit/worker-state.ts';
+import { sums } from '../metrics/roll-up.ts';
+import { failedOf, ranOf, sumOf } from '../metrics/tally.ts';
 import { readCursor } from '../schedules/cursor.ts';
-import { attemptsIn } from './attempts.ts';
 
 export const askMs = 10_000;
 
@@ -85,4 +87,24 @@ async function lateAt(schedule: Schedule, after: number, now: number): Promise<n
 
 function tooLate(what: string): never {
   throw new LongshoreError('TIMEOUT', `Expected the backend to tell ${what} within ${askMs} ms.`);
+}
+
+/** Attempts that ended in the last whole minutes, per queue. Throws `CONFIG` where no numbers are kept. */
+async function attemptsIn(
+  { stores, backend }: Pick<AlertHost, 'stores' | 'backend'>,
+  now: number,
+  spanMs: number,
+): Promise<AttemptNumbers[]> {
+  const { metrics } = stores;
+  if (!metrics)
+    throw config(
+      `Backend "${backend.name}" keeps no numbers of attempts: give it a store that does, for example sqliteStore().`,
+    );
+  // The minute under way is left out: its numbers are still arriving.
+  const to = stepOf('minute', now);
+  const all = [...sums(await metrics.read({ step: 'minute', from: to - spanMs, to })).values()];
+  return [...Map.groupBy(all, ({ queue }) => queue)].map(([queue, jobs]) => {
+    const tally = sumOf(jobs);
+    return { queue, attempts: ranOf(tally), failed: failedOf(tally), dead: tally.dead };
+  });
 }

@@ -1,21 +1,23 @@
 /** Reads the numbers back: sums and a series of the last hour, day or month, for each job and for all. */
 
+import { checkNumber } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
 import type { MetricFilter, MetricStep, MetricStore } from '../../contract/metrics.ts';
 import {
   type Durations,
   ends,
+  type Flag,
   type JobNumbers,
   type MetricPeriod,
   type MetricReport,
   type MetricRequest,
+  type PastThresholds,
 } from '../../kernel/app/metric-report.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { stepMs, stepOf } from '../../kit/records/metric-steps.ts';
 import { type Histogram, quantile } from './histogram.ts';
-import { flagsOf } from './past.ts';
 import { type Sums, sums } from './roll-up.ts';
-import { add, newTally, ranOf, sumOf, type Tally } from './tally.ts';
+import { add, failedOf, newTally, ranOf, sumOf, type Tally } from './tally.ts';
 
 const periods: Readonly<Record<MetricPeriod, { readonly step: MetricStep; readonly steps: number }>> = {
   hour: { step: 'minute', steps: 60 },
@@ -145,3 +147,31 @@ function durationsOf(histogram: Histogram): Durations | null {
   const at = (q: number): number => quantile(histogram, q)!;
   return { average: sum / count, p50: at(0.5), p95: at(0.95), p99: at(0.99), max };
 }
+
+export function flagsOf(
+  now: Tally,
+  past: readonly Tally[],
+  { slowerTimes = 1.5, failingBy = 0.05, least = 20 }: PastThresholds,
+): Flag[] {
+  checkNumber('flag.slowerTimes', slowerTimes, 1);
+  checkNumber('flag.failingBy', failingBy, 0);
+  checkNumber('flag.least', least, 1);
+  const days = past.filter((day) => ranOf(day) > 0);
+  const ranBefore = days.reduce((sum, day) => sum + ranOf(day), 0);
+  if (ranOf(now) < least || ranBefore < Math.max(1, least)) return [];
+  const flags: Flag[] = [];
+  const slow = { now: p95Of(now), past: median(days.map(p95Of)) };
+  // Below a millisecond the clock tells more of itself than of the job.
+  if (slow.now > Math.max(1, slow.past) * slowerTimes) flags.push({ kind: 'slower', ...slow });
+  const failed = { now: failedShare(now), past: median(days.map(failedShare)) };
+  if (failed.now > failed.past + failingBy) flags.push({ kind: 'failing', ...failed });
+  return flags;
+}
+
+const p95Of = ({ runMs }: Tally): number => quantile(runMs, 0.95) ?? 0;
+
+/** The median; of an even number of values the lower one. @param values at least one */
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!;
+
+const failedShare = (tally: Tally): number => failedOf(tally) / ranOf(tally);

@@ -1,11 +1,12 @@
 /** The second argument of a handler. */
 
+import { LongshoreError, shown } from '../../base/errors.ts';
+import type { Progress } from '../../contract/outcome.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { Installed } from '../app/installed.ts';
 import type { HandlerContext, RunFacts } from '../app/job.ts';
 import { attemptFacts } from './announce.ts';
 import type { Admitted } from './attempt.ts';
-import { progressOf } from './progress.ts';
 import { rateLimited } from './rate-limited.ts';
 
 /** Members that features add, each made when a handler asks for it. */
@@ -101,4 +102,22 @@ export class AttemptContext implements Own {
     return (job, payload, options) =>
       ports.client.enqueue(job, payload, { context: this.context, ...options });
   }
+}
+
+/** Longer messages lose their end: a record is no place for a log. */
+const mostChars = 1_000;
+
+/** Throws `OPTION`, at once and not as a rejection: nobody may wait for the answer. */
+function progressOf(
+  done: number,
+  total: number | null = null,
+  message: string | null = null,
+  at: number,
+): Progress {
+  if (!Number.isFinite(done) || !Number.isFinite(total ?? 0) || typeof (message ?? '') !== 'string') {
+    const got = [done, total, message].map(shown).join(', ');
+    throw new LongshoreError('OPTION', `Expected ctx.progress(number, number?, text?), got ${got}.`);
+  }
+  const isLong = message !== null && message.length > mostChars;
+  return { done, total, message: isLong ? `${message.slice(0, mostChars - 1)}…` : message, at };
 }

@@ -8,8 +8,8 @@ import { readJson } from '../http/body.ts';
 import { checkBasePath, report } from '../http/mount.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf } from '../http/origin.ts';
 import { problemOf, Refusal } from '../http/problem.ts';
-import { checkToken, refuseForeignChange, refuseReader } from './access/changes.ts';
-import { type Access, accessOf } from './access/identify.ts';
+import { type Access, accessOf, type Visitor } from './access/identify.ts';
+import type { Passes } from './access/signer.ts';
 import { page, pageFile } from './answer/page.ts';
 import { apiHeaders, refusalFor, wordsOf } from './answer/responses.ts';
 import type { Endpoint } from './call.ts';
@@ -169,3 +169,41 @@ function problemFor(refusal: Refusal, requestId: string): Response {
     headers: { ...apiHeaders, ...headers, 'content-type': 'application/problem+json' },
   });
 }
+
+/** @param origin of browsers, where a proxy changes the host */
+function refuseForeignChange(request: Request, url: URL, origin: string | null): void {
+  const site = request.headers.get('sec-fetch-site');
+  if (site !== null && site !== 'same-origin') throw foreign('another page');
+  const from = request.headers.get('origin');
+  if (from === null) return;
+  const hosts = [url.host, request.headers.get('host'), origin === null ? null : URL.parse(origin)?.host];
+  const host = URL.parse(from)?.host;
+  if (host === undefined || !hosts.includes(host)) throw foreign('a page of another origin');
+}
+
+function refuseReader({ role, actor }: Visitor): void {
+  if (role === 'operator') return;
+  throw new Refusal(
+    403,
+    'FORBIDDEN',
+    `Expected an operator, got ${JSON.stringify(actor)}, who may only look. Ask somebody who may change something.`,
+  );
+}
+
+/** A page of another site can send a request with the cookies of ours, and cannot read what it would need for this. */
+function checkToken(request: Request, { subject }: Visitor, tokens: Passes): void {
+  const given = request.headers.get('x-longshore-token');
+  if (given !== null && tokens.accepts(subject, given)) return;
+  throw new Refusal(
+    403,
+    'TOKEN',
+    `Expected the token of this session in x-longshore-token, got ${given === null ? 'none' : 'another, or one that is too old'}. Nothing was changed. Reload the page.`,
+  );
+}
+
+const foreign = (got: string): Refusal =>
+  new Refusal(
+    403,
+    'FORBIDDEN',
+    `Expected a change to come from the dashboard's own page, got one of ${got}. Behind a proxy that changes the host, set origin.`,
+  );

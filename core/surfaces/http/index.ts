@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { checkInteger } from '../../base/checks.ts';
+import type { Clock } from '../../base/clock.ts';
 import { config, shown } from '../../base/errors.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import {
@@ -23,7 +24,6 @@ import { securityHeaders } from './headers.ts';
 import { checkBasePath, decoded, report } from './mount.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf, traceparentOf } from './origin.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
-import { burstOf, type RateLimit, tokenBuckets } from './rate.ts';
 
 export type { ApiKey, Authorization, Authorize, RateLimit };
 
@@ -190,4 +190,47 @@ function responseOf(answer: Answer, type: string, requestId: string, bare: boole
   headers['content-type'] = contentType ?? type;
   const text = contentType === undefined ? JSON.stringify(body) : String(body);
   return new Response(bare ? null : text, { status: answer.status, headers });
+}
+
+interface RateLimit {
+  /** Jobs and other requests per second, in the long run. */
+  readonly perSecond: number;
+  /** How many at once after a quiet time. @default perSecond */
+  readonly burst?: number;
+}
+
+/** Takes `cost` tokens (never more than the burst) and returns 0, or takes none and returns how many ms to wait. */
+type TakeTokens = (key: string, cost: number) => number;
+
+/** Callers remembered at the same time; the one not seen for longest is forgotten, and starts with a full bucket. */
+const mostBuckets = 10_000;
+
+const burstOf = ({ perSecond, burst = Math.ceil(perSecond) }: RateLimit): number => burst;
+
+function tokenBuckets(limit: RateLimit | false, clock: Clock): TakeTokens {
+  if (limit === false) return () => 0;
+  const { perSecond } = limit;
+  const burst = burstOf(limit);
+  if (!Number.isFinite(perSecond) || perSecond <= 0) {
+    throw config(
+      `Expected rateLimit.perSecond to be a number above 0, got ${shown(perSecond)}. Use rateLimit: false for none.`,
+    );
+  }
+  checkInteger('rateLimit.burst', burst, 1);
+  const buckets = new Map<string, { tokens: number; at: number }>();
+  return (key, cost) => {
+    const now = clock.now();
+    const bucket = buckets.get(key) ?? { tokens: burst, at: now };
+    buckets.delete(key); // and back to the end: the map is ordered by last use
+    buckets.set(key, bucket);
+    if (buckets.size > mostBuckets) buckets.delete(buckets.keys().next().value!);
+    const passedMs = Math.max(0, now - bucket.at); // a clock that is set back must not empty the bucket
+    bucket.tokens = Math.min(burst, bucket.tokens + (passedMs * perSecond) / 1000);
+    bucket.at = now;
+    if (bucket.tokens >= cost) {
+      bucket.tokens -= cost;
+      return 0;
+    }
+    return Math.ceil(((cost - bucket.tokens) * 1000) / perSecond);
+  };
 }

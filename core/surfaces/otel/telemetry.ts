@@ -1,7 +1,9 @@
 /** OpenTelemetry as a middleware: a span and metrics for each attempt, and for each call that enqueues. */
 
 import {
+  type Attributes,
   type MeterProvider,
+  metrics,
   context as otel,
   type Span,
   SpanKind,
@@ -13,7 +15,6 @@ import type { SendResult } from '../../contract/queue.ts';
 import { currentContext, withContext } from '../../kernel/app/context.ts';
 import type { HandlerContext } from '../../kernel/app/job.ts';
 import type { EnqueueCall } from '../../kernel/app/middleware.ts';
-import { type Recorder, recorderOf } from './metrics.ts';
 import { errorType, type Operation, operationOf } from './names.ts';
 import { below, fail, type Position, positionOfAttempt, positionOfSend, start } from './spans.ts';
 import { warnOnce } from './warn-once.ts';
@@ -123,3 +124,40 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
 }
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
+/** Bounds of the buckets in seconds, from the conventions. */
+const explicitBucketBoundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+interface Recorder {
+  sent(operation: Operation, durationMs: number, errors: readonly (string | null)[]): void;
+  began(operation: Operation): void;
+  processed(operation: Operation, durationMs: number, error: string | null): void;
+}
+
+function recorderOf(provider: MeterProvider = metrics.getMeterProvider()): Recorder {
+  const meter = provider.getMeter('longshore');
+  const duration = (name: string, description: string) =>
+    meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } });
+  const count = (name: string, description: string) =>
+    meter.createCounter(name, { unit: '{message}', description });
+  const sending = duration('messaging.client.operation.duration', 'Duration of calls that enqueue jobs.');
+  const processing = duration('messaging.process.duration', 'Duration of attempts.');
+  const sent = count('messaging.client.sent.messages', 'Jobs that were to be enqueued.');
+  const consumed = count('messaging.client.consumed.messages', 'Attempts that began.');
+  return {
+    sent({ attributes }, durationMs, errors) {
+      sending.record(durationMs / 1000, withError(attributes, errors.find((one) => one !== null) ?? null));
+      for (const [error, jobs] of Map.groupBy(errors, (one) => one))
+        sent.add(jobs.length, withError(attributes, error));
+    },
+    began({ attributes }) {
+      consumed.add(1, attributes);
+    },
+    processed({ attributes }, durationMs, error) {
+      processing.record(durationMs / 1000, withError(attributes, error));
+    },
+  };
+}
+
+const withError = (attributes: Attributes, error: string | null): Attributes =>
+  error === null ? attributes : { ...attributes, 'error.type': error };

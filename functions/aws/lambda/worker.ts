@@ -3,7 +3,7 @@
  * Lambda deletes the others.
  */
 
-import { LongshoreError } from '../../../core/base/errors.ts';
+import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { Collector } from '../../../core/features/metrics/collector.ts';
@@ -19,10 +19,8 @@ import { receiptOf } from '../sqs/leases.ts';
 import type { Delivery } from '../sqs/message.ts';
 import type { QueueAddress } from '../sqs/queues.ts';
 import { createBatch, type Item } from './batch.ts';
-import { deliveryOf, type LambdaContext, recordsOf, type SqsRecord } from './events.ts';
+import { deliveryOf, type LambdaContext, recordsOf, type SqsEvent, type SqsRecord } from './events.ts';
 import type { Worker, WorkerOptions } from './options.ts';
-import { noTime, notOfSqs, notOurs } from './refusals.ts';
-import { suspectsAmong } from './suspects.ts';
 
 /** So many are released in one go: eight requests of ten. */
 const releasedAtOnce = 80;
@@ -206,4 +204,43 @@ function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]) {
     deliveries.set(address, [...(deliveries.get(address) ?? []), ...group.map(deliveryOf)]);
   }
   return deliveries;
+}
+
+/**
+ * Finds the messages that may have ended their process (out of memory, `process.exit`), or lost their time, when they ran last. Lambda brings
+ * all messages of such an event again, at the same moment and with an attempt less, so one such job would kill healthy ones. So a message
+ * that came before, and of which no end was recorded, runs alone.
+ */
+async function suspectsAmong(client: Client, items: readonly Item[]): Promise<Item[]> {
+  const found = await Promise.all(
+    items.map(async (item) => receiptOf(item.lease).suspect === true && !(await isExcused(client, item))),
+  );
+  return items.filter((_, i) => found[i]);
+}
+
+/** Its record says that the attempt before has ended, or that none has begun. What is not known is no excuse. */
+async function isExcused({ stores }: Client, { lease }: Item): Promise<boolean> {
+  const record = await stores.records.get(receiptOf(lease).id).catch(() => null);
+  return record !== null && record.status !== 'processing';
+}
+
+function notOfSqs(event: unknown): LongshoreError {
+  const { Records: records } = (event ?? {}) as Partial<SqsEvent>;
+  const source = Array.isArray(records) ? `records from ${shown(records[0]?.eventSource)}` : shown(event);
+  return config(
+    `Expected an event of SQS, got ${source}. Give this function an SQS queue as its event source.`,
+  );
+}
+
+function notOurs(arn: string): LongshoreError {
+  return config(
+    `Expected messages of a queue that sqs() was given, got some of ${arn}. Add its URL to queues.`,
+  );
+}
+
+/** A function that leaves its jobs no time: its messages would go round for ever. */
+function noTime(got: unknown, marginMs: number): LongshoreError {
+  return config(
+    `Expected Lambda's context to leave more time than marginMs (${marginMs}), got ${shown(got)}. Give the function a longer timeout, lambda() a smaller marginMs, and the worker both parameters.`,
+  );
 }

@@ -14,7 +14,6 @@ import { maxBodyBytes } from './limits.ts';
 import { type Delivery, tagsOf } from './message.ts';
 import type { QueueAddress } from './queues.ts';
 import { messageOf, send, unsendable } from './send.ts';
-import { unwrapped } from './undelivered.ts';
 
 /** A listing has so long to look through the queue. */
 const hiddenSeconds = 60;
@@ -188,5 +187,32 @@ async function release(connection: Connection, found: readonly Found[]): Promise
       entryOf: ({ delivery }) => ({ ReceiptHandle: delivery.receiptHandle, VisibilityTimeout: 0 }),
       request: (entries) => api.hide(address.deadLetterUrl, entries),
     }).catch(() => {}); // they come back by themselves when they are hidden no longer
+  }
+}
+
+interface Request {
+  readonly MessageBody?: string;
+  readonly MessageAttributes?: Readonly<Record<string, { readonly StringValue?: string }>>;
+}
+
+/** The message inside the request, as a dead letter of ours; any other delivery as it is. */
+function unwrapped(delivery: Delivery): Delivery {
+  if (delivery.attributes['longshore.id'] !== undefined || !delivery.body.startsWith('{"QueueUrl":')) {
+    return delivery;
+  }
+  try {
+    const { MessageBody, MessageAttributes = {} } = JSON.parse(delivery.body) as Request;
+    if (typeof MessageBody !== 'string') return delivery;
+    const texts = Object.entries(MessageAttributes).map(([name, value]) => [name, value?.StringValue ?? '']);
+    const attributes = {
+      ...(Object.fromEntries(texts) as Record<string, string>),
+      'longshore.reason': 'exhausted',
+      'longshore.error':
+        'BACKEND: EventBridge Scheduler tried for a day to send this message. Check its role.',
+      'longshore.attempt': '0',
+    };
+    return { ...delivery, body: MessageBody, attributes };
+  } catch {
+    return delivery; // not a request of ours
   }
 }

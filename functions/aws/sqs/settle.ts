@@ -1,17 +1,18 @@
 /** How leases end. Each verb first takes the lease from the lease table, and puts it back when SQS cannot be reached. */
 
 import { toError } from '../../../core/base/failure.ts';
-import type { JobLease, JobSettler } from '../../../core/contract/queue.ts';
+import type { Abandon, JobLease, JobSettler } from '../../../core/contract/queue.ts';
+import { cutText } from '../../../core/kit/body-limit.ts';
 import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import { forEach, together } from '../../../core/kit/parallel.ts';
-import type { Failure } from './batches.ts';
+import { type Attributes, attributesFrom, bytesOf } from './attributes.ts';
+import { type Failure, largestRequest } from './batches.ts';
 import type { Connection } from './connection.ts';
-import { deadMessage } from './dead-message.ts';
 import { dispatch } from './dispatch.ts';
 import { failedEntry } from './errors.ts';
-import { createLeaseTable, receiptOf } from './leases.ts';
+import { createLeaseTable, type Receipt, receiptOf } from './leases.ts';
 import type { SqsApi } from './sdk.ts';
-import { messageOf, send } from './send.ts';
+import { messageOf, type SqsMessage, send } from './send.ts';
 import { createSettleRequests } from './settle-requests.ts';
 
 /** A lease whose message is replaced by a fresh copy, of which `attempts` are spent. */
@@ -149,4 +150,37 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
       return leases.map((lease) => renewed.has(lease));
     },
   };
+}
+
+/** Bytes. A body leaves this much room beside the other attributes. */
+const longestError = 1_500;
+
+function deadMessage(lease: JobLease, receipt: Receipt, why: Abandon, now: number): SqsMessage {
+  const { id, job, group, lane, messageId } = receipt;
+  const facts = {
+    'longshore.id': id,
+    'longshore.job': job,
+    'longshore.lane': lane === 'normal' ? '' : lane,
+    'longshore.reason': why.reason,
+    'longshore.attempt': String(lease.attempt),
+    'longshore.diedAt': String(now),
+    'longshore.group': group ?? '',
+  };
+  const error = { 'longshore.error': cutText(why.error, longestError) };
+  return {
+    body: lease.body,
+    attributes: largestThatFits(lease.body, [{ ...facts, ...error }, facts, {}]),
+    delaySeconds: 0,
+    dueAt: null,
+    // Each in a group of its own: while one is looked at, a FIFO queue would show no more than ten of its group.
+    group: null,
+    // A message that dies again after a retry is another dead letter.
+    dedupId: `${messageId}-${lease.attempt}`.slice(-128),
+  };
+}
+
+/** A foreign body may leave no room for attributes. It goes to the dead letters without them. */
+function largestThatFits(body: string, choices: readonly Record<string, string>[]): Attributes {
+  const fits = (texts: Record<string, string>) => bytesOf(body, attributesFrom(texts)) <= largestRequest;
+  return attributesFrom(choices.find(fits) ?? {});
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { flagsOf } from '../../../core/features/metrics/past.ts';
+import { flagsOf } from '../../../core/features/metrics/read.ts';
 import {
   add,
   type Counted,

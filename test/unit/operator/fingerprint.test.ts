@@ -1,7 +1,7 @@
 /** What counts as the same error. */
 
 import { describe, expect, it } from 'vitest';
-import { fingerprintOf, withoutValues } from '../../../core/operations/fingerprint.ts';
+import { fingerprintOf, withoutValues } from '../../../core/operations/select.ts';
 
 const of = (error: string) => fingerprintOf({ job: 'mail', reason: 'permanent', error });
 

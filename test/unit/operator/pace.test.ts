@@ -1,7 +1,7 @@
 /** How fast a redrive goes, under a clock of the test's own. */
 
 import { describe, expect, it } from 'vitest';
-import { paceOf } from '../../../core/operations/pace.ts';
+import { paceOf } from '../../../core/operations/bulk.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 
 const quiet = new AbortController().signal;
