@@ -10,10 +10,10 @@ import { pause } from '../../waiting.ts';
 import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../end.ts';
 import { counting, type SimulationEvent, type SimulationSummary } from '../events.ts';
 import { credentials, environmentOf, region } from './environment.ts';
-import { createEnvironments, type Environments } from './environments.ts';
 import type { SimulationOptions } from './options.ts';
 import type { InvokeContext } from './poller.ts';
 import { countQueues, isEmpty, makeQueues } from './queues.ts';
+import { type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 import { startLocalSqs } from './server.ts';
 import { pollQueue } from './source.ts';
 
@@ -154,4 +154,44 @@ async function tickEveryMinute(
     }
     await pause(60_000 - (Date.now() % 60_000), stopping);
   }
+}
+
+type Environments = ReturnType<typeof createEnvironments>;
+
+/** Environments of one function: each runs one invocation at a time in a process that is kept for the next one. */
+function createEnvironments(options: RuntimeOptions, most: number) {
+  const free: Runtime[] = [];
+  const all: Runtime[] = [];
+  const waiting: (() => void)[] = [];
+  let busy = 0;
+
+  /** Waits for a free environment first. */
+  async function inOne<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {
+    while (busy >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    busy++;
+    let runtime = free.pop();
+    try {
+      if (!runtime) {
+        runtime = await startRuntime(options);
+        all.push(runtime);
+      }
+      return await work(runtime);
+    } finally {
+      busy--;
+      if (runtime) free.push(runtime);
+      waiting.shift()?.();
+    }
+  }
+
+  return {
+    /** Invocations under way. */
+    running: () => busy,
+    /** Rejects with an InitError where the function does not load. */
+    start: () => inOne((runtime) => runtime.ready()),
+    invoke: (event: unknown, timeoutMs: number, traceHeader?: string) =>
+      inOne((runtime) => runtime.invoke(event, timeoutMs, traceHeader)),
+    async stop() {
+      await Promise.all(all.map((runtime) => runtime.stop()));
+    },
+  };
 }
