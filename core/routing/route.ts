@@ -1,7 +1,7 @@
 /** Connects an app to several backends. What the verbs do is in verbs.ts, loaded with the first of them. */
 
 import { checkOptions } from '../base/checks.ts';
-import { door, verbsOf } from '../base/lazy.ts';
+import { door, onDemand, verbsOf } from '../base/lazy.ts';
 import { batchVerbs } from '../features/batches/feature.ts';
 import { chainVerbs } from '../features/chains/feature.ts';
 import { schedulesOf } from '../features/schedules/feature.ts';
@@ -10,6 +10,8 @@ import { type Backends, checkGiven, checkNamed } from '../kernel/enqueue/backend
 import type { Client } from '../kernel/enqueue/client.ts';
 import { clientOf } from '../kernel/enqueue/connect.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
+
+const code = door(() => import('./verbs.ts'));
 
 const verbs = [
   'enqueue',
@@ -48,17 +50,15 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
     };
     clients.set(name, one);
   }
-  const code = door(
-    async () =>
-      (await import('./verbs.ts')).verbsOf({ app, names, clients, failover }) as Record<
-        string,
-        (...call: never) => unknown
-      >,
+  const real = onDemand(async () =>
+    code(
+      (it) => it.verbsOf({ app, names, clients, failover }) as Record<string, (...call: never) => unknown>,
+    ),
   );
   const client: Record<string, unknown> = { ...clients.get(here[0]!), backends: clients };
   client.schedules = schedulesOf(() => client as unknown as RoutedClient);
-  for (const verb of verbs) client[verb] = async (...call: never) => code((it) => it[verb]!(...call));
-  client.batches = verbsOf(batchVerbs, async () => (await import('./batches.ts')).batchesOfAll(clients));
-  client.chains = verbsOf(chainVerbs, async () => (await import('./chains.ts')).chainsOfAll(clients));
+  for (const verb of verbs) client[verb] = async (...call: never) => (await real())[verb]!(...call);
+  client.batches = verbsOf(batchVerbs, async () => code((it) => it.batchesOfAll(clients)));
+  client.chains = verbsOf(chainVerbs, async () => code((it) => it.chainsOfAll(clients)));
   return client as unknown as RoutedClient;
 }

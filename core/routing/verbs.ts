@@ -15,10 +15,15 @@ import { backendOf, notOne, queuesOn } from '../kernel/enqueue/backends.ts';
 import type { Client, JobChange, ResultOptions } from '../kernel/enqueue/client.ts';
 import * as one from '../kernel/enqueue/enqueue.ts';
 import type { SendingClient } from '../kernel/enqueue/send.ts';
+import { homeOfBatch } from './batches.ts';
+import { homeOfChain } from './chains.ts';
 import type { OfBackend, Routing } from './client.ts';
 import { failingOver, homeOnEither, outageOf, type Pair, startOnEither } from './fail-over.ts';
 import { firstOf } from './first-of.ts';
 import type { Outage } from './outage.ts';
+
+export { batchesOfAll } from './batches.ts';
+export { chainsOfAll } from './chains.ts';
 
 type JobsToEnqueue = Extract<one.ManyCall[0], readonly unknown[]>;
 
@@ -179,10 +184,7 @@ export function verbsOf(routing: Routing) {
       return metricsOf(asked[0]!, request, [...stores]);
     },
     async batch(name: string, items: Items<unknown>, options: AnyBatchOptions): Promise<Batch> {
-      const [{ homeOfBatch }, { sendBatch }] = await Promise.all([
-        import('./batches.ts'),
-        import('../features/batches/send.ts'),
-      ]);
+      const { sendBatch } = await import('../features/batches/send.ts');
       const backend = homeOfBatch(app, options);
       // One with an id of the caller's may have been begun before, on the first backend.
       const pair = options?.id === undefined ? pairOf(backend) : null;
@@ -194,10 +196,7 @@ export function verbsOf(routing: Routing) {
       payload: unknown,
       options: ChainOptions = {},
     ): Promise<StartedChain> {
-      const [{ homeOfChain }, { sendChain }] = await Promise.all([
-        import('./chains.ts'),
-        import('../features/chains/send.ts'),
-      ]);
+      const { sendChain } = await import('../features/chains/send.ts');
       const backend = homeOfChain(app, links);
       const pair = options.tx === undefined ? pairOf(backend) : null;
       if (!pair) return sendChain(clientAt(backend), links, payload, options);

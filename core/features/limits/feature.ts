@@ -8,15 +8,12 @@ import type { Chore } from '../../kernel/worker/chores.ts';
 import type { Feature } from '../feature.ts';
 import { isFresh, knownPaused, refreshed } from './paused-jobs.ts';
 
-const gates = door(() => import('./gates.ts'));
-const lines = door(() => import('./lines.ts'));
-const pause = door(() => import('./pause.ts'));
-const wake = door(() => import('./wake.ts'));
+const code = door(() => import('./door.ts'));
 
 export const limited = {
   for: hasLimits,
-  run: (it, next) => gates(({ enter }) => enter(it, next)),
-  settle: (it, end, next) => gates(({ leave }) => leave(it, end, next)),
+  run: (it, next) => code(({ enter }) => enter(it, next)),
+  settle: (it, end, next) => code(({ leave }) => leave(it, end, next)),
 } satisfies Step;
 
 function hasLimits({ job, refusal, app, run, envelope }: Attempt): boolean {
@@ -33,7 +30,7 @@ export const paused: RunStep = {
 
   run(it, next) {
     const known = knownPaused(it.ports.client)!;
-    const decide = () => (known.names.has(it.job.name) ? pause(({ park }) => park(it, known, next)) : next());
+    const decide = () => (known.names.has(it.job.name) ? code(({ park }) => park(it, known, next)) : next());
     const reading = refreshed(it.ports.client, known, it.startedAt);
     return reading ? reading.then(decide) : decide();
   },
@@ -73,13 +70,13 @@ function limitFault({ of, kind, slots, holdMs }: Limit, it: Abilities): string |
 export const limits = {
   name: 'limits',
   needs: needsOfLimits,
-  forget: async (client, ids) => lines(({ leaveLines }) => leaveLines(client, ids)),
+  forget: async (client, ids) => code(({ leaveLines }) => leaveLines(client, ids)),
   chores: [
     {
       ...waits,
       name: 'waking jobs at limits',
       scope: 'backend',
-      load: ({ client }) => lines(({ lookingAtLines }) => lookingAtLines(client)),
+      load: ({ client }) => code(({ lookingAtLines }) => lookingAtLines(client)),
     },
     {
       // They are known to this process alone, and none may be while the backend answers.
@@ -87,7 +84,7 @@ export const limits = {
       name: 'waking jobs at limits again',
       scope: 'worker',
       load: ({ client }) =>
-        wake(
+        code(
           ({ promoteOwed }) =>
             () =>
               promoteOwed(client),

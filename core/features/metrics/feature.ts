@@ -4,8 +4,7 @@ import { door } from '../../base/lazy.ts';
 import type { Feature } from '../feature.ts';
 import { collectorOf } from './collector.ts';
 
-const reading = door(() => import('./read.ts'));
-const rollingUp = door(() => import('./roll-up.ts'));
+const code = door(() => import('./door.ts'));
 
 export const metrics = {
   name: 'metrics',
@@ -18,7 +17,7 @@ export const metrics = {
       onTimer: 'metric',
       for: ({ stores }) => stores.metrics !== undefined,
       load: ({ client: { app, stores } }) =>
-        rollingUp(
+        code(
           ({ rollUp }) =>
             () =>
               rollUp(app, stores),
@@ -26,6 +25,6 @@ export const metrics = {
     },
   ],
   client: (client) => ({
-    metrics: async (request) => reading(({ metricsOf }) => metricsOf(client, request)),
+    metrics: async (request) => code(({ metricsOf }) => metricsOf(client, request)),
   }),
 } satisfies Feature;

@@ -4,14 +4,13 @@ import { door } from '../../base/lazy.ts';
 import type { Feature } from '../feature.ts';
 import { needsOfUnique } from './needs.ts';
 
-const asking = door(() => import('./ask.ts'));
-const sending = door(() => import('./send.ts'));
+const code = door(() => import('./send.ts'));
 
 export const unique = {
   name: 'unique',
   needs: needsOfUnique,
   uniqueness: {
-    ask: async (...asked) => asking(({ askUnique }) => askUnique(...asked)),
-    send: async (...sent) => sending(({ sendUnique }) => sendUnique(...sent)),
+    ask: async (...asked) => code(({ askUnique }) => askUnique(...asked)),
+    send: async (...sent) => code(({ sendUnique }) => sendUnique(...sent)),
   },
 } satisfies Feature;

@@ -1,11 +1,13 @@
 /** The stores that are made of texts. Code is loaded with the first use of each, but for what every worker and every step needs. */
 
 import type { Clock } from '../../base/clock.ts';
-import { onDemand, verbsOf } from '../../base/lazy.ts';
+import { door, verbsOf } from '../../base/lazy.ts';
 import type { BackendStores, DerivedStores } from '../../contract/store.ts';
 import type { TextStore } from '../../contract/texts.ts';
 import { sectionOf } from './section.ts';
 import { textWorkers } from './workers.ts';
+
+const code = door(() => import('./door.ts'));
 
 export const derivedNames = [
   'workers',
@@ -35,35 +37,27 @@ export function storesOf(
     texts,
     workers: textWorkers(texts, clock),
     steps: { read, write, remove, ...(within && { within }) },
-    schedules: verbsOf(
-      ['get', 'write', 'remove', 'list', 'due'],
-      onDemand(async () => (await import('./schedules.ts')).textSchedules(texts, clock)),
+    schedules: verbsOf(['get', 'write', 'remove', 'list', 'due'], async () =>
+      code(({ textSchedules }) => textSchedules(texts, clock)),
     ),
-    metrics: verbsOf(
-      ['write', 'read', 'purge'],
-      onDemand(async () => (await import('./metrics.ts')).textMetrics(texts)),
-    ),
-    audit: verbsOf(
-      ['append', 'page', 'purge'],
-      onDemand(async () => (await import('./audit.ts')).textAudit(texts)),
-    ),
+    metrics: verbsOf(['write', 'read', 'purge'], async () => code(({ textMetrics }) => textMetrics(texts))),
+    audit: verbsOf(['append', 'page', 'purge'], async () => code(({ textAudit }) => textAudit(texts))),
     limits: {
       ...(mostSlots !== undefined && { mostSlots }),
       ...verbsOf(
         ['take', 'extend', 'free', 'wake', 'hold', 'reset', 'heldUntilReset', 'list', 'leave', 'waitsFor'],
-        onDemand(async () => {
-          const { limitStore } = await import('../records/limits.ts');
-          const section = sectionOf(texts, 'limit/');
-          return limitStore({ ...section, ...(mostWaiters !== undefined && { mostWaiters }) }, clock);
-        }),
+        async () => {
+          const options = {
+            ...sectionOf(texts, 'limit/'),
+            ...(mostWaiters !== undefined && { mostWaiters }),
+          };
+          return code(({ limitStore }) => limitStore(options, clock));
+        },
       ),
     },
     batches: verbsOf(
       ['open', 'sent', 'ended', 'get', 'list', 'cancel', 'unended', 'failed', 'reopen', 'called', 'toCheck'],
-      onDemand(async () => {
-        const { batchStore } = await import('../records/batches.ts');
-        return batchStore(sectionOf(texts, 'batch/'), clock);
-      }),
+      async () => code(({ batchStore }) => batchStore(sectionOf(texts, 'batch/'), clock)),
     ),
   };
 }

@@ -8,7 +8,7 @@ import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { dynamoStore } from '../../../functions/aws/dynamo/index.ts';
 // Loaded here, because 1000 turns of the event loop do not wait for a module.
-import '../../../core/features/limits/gates.ts';
+import '../../../core/features/limits/door.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { type anything, bench, job, refusalText, ring, until } from './kit.ts';
 
