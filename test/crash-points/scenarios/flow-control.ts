@@ -126,7 +126,7 @@ export const flowControl: readonly Scenario[] = [
       { call: /^stores\.limits\.wake$/, kind: 'after', complaint: /./ },
       { call: /^stores\.limits\.wake$/, kind: 'lost', complaint: /./ },
       { call: /^stores\.limits\.wake$/, kind: 'twice', complaint: /./ },
-      { call: /^waiting\.promote$/, kind: 'before', complaint: /./ },
+      { call: /^pending\.promote$/, kind: 'before', complaint: /./ },
     ],
   },
   {

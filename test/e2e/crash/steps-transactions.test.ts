@@ -17,7 +17,7 @@ const statements = [
   /^BEGIN$/,
   /^INSERT INTO effects/,
   /^\s*SELECT FROM "longshore"\.jobs .* FOR SHARE/s,
-  /^UPDATE "longshore"\.steps/,
+  /^UPDATE "longshore"\.texts/,
   /^COMMIT; SELECT pg_advisory_unlock_all\(\)$/,
 ];
 

@@ -80,9 +80,9 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
       data: { error: { code: 'CONFIG', message: expect.stringContaining('longshore migrate') } },
     });
     const none = { backend: 'sqs', how: 'none', from: null, to: null };
-    const made = { ...none, store: { how: 'migrate', from: null, to: 1 } };
+    const made = { ...none, store: { how: 'migrate', from: null, to: 2 } };
     expect((await line('migrate')).data).toEqual(made);
-    expect((await line('migrate')).data).toEqual({ ...none, store: { how: 'migrate', from: 1, to: 1 } });
+    expect((await line('migrate')).data).toEqual({ ...none, store: { how: 'migrate', from: 2, to: 2 } });
   });
 
   it.each(['sqlite', 'postgres'])('migrates a store in %s', async (name) => {

@@ -171,7 +171,7 @@ describe('an idle worker', () => {
 
   it('finds a job although the connection on which it listens has died unnoticed', async () => {
     const proxy = await startProxy(server.url);
-    const { backend: waiter, prefix } = open({ url: proxy.url, silenceMs: 300 }); // it may not have heard yet that it is subscribed
+    const { backend: waiter, prefix } = open({ url: proxy.url, silenceMs: 1_000 }); // it may not have heard yet that it is subscribed
     const { backend: sender } = open({ prefix });
     const fetched = waiter.fetch(idle);
     await until(async () => (await listeners(prefix)) === 1);
@@ -191,7 +191,7 @@ describe('an idle worker', () => {
   it('listens anew when the network swallows its subscription', async () => {
     const proxy = await startProxy(server.url);
     proxy.silenceNext('subscribe');
-    const { backend: waiter, prefix } = open({ url: proxy.url, silenceMs: 300 });
+    const { backend: waiter, prefix } = open({ url: proxy.url, silenceMs: 1_000 });
     const { backend: sender } = open({ prefix });
     const fetched = waiter.fetch({ ...idle, waitMs: 20_000 });
     await until(async () => (await listeners(prefix)) === 1);
@@ -204,12 +204,12 @@ describe('an idle worker', () => {
 
   it('notices that the network swallows its commands, and connects anew', async () => {
     const proxy = await startProxy(server.url);
-    const { backend } = open({ url: proxy.url, silenceMs: 300 });
+    const { backend } = open({ url: proxy.url, silenceMs: 1_000 });
     await backend.enqueue(many(1));
     expect(proxy.silence('EVAL')).toBe(1);
     await expect(backend.fetch(take)).rejects.toMatchObject({
       code: 'BACKEND',
-      message: 'Redis failed during leasing: the server has not answered for 300 ms.',
+      message: 'Redis failed during leasing: the server has not answered for 1000 ms.',
     });
     expect(await backend.fetch(take)).toHaveLength(1);
     await backend.close();
