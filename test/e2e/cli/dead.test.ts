@@ -230,7 +230,7 @@ describe('audit', () => {
   it('is refused where none is kept', async () => {
     const bare = bank.replace(
       /export const backend.*/,
-      `const { stores: { audit, ...stores }, ...rest } = memory(); export const backend = { ...rest, stores };`,
+      `const { stores: { audit, texts, ...stores }, ...rest } = memory(); export const backend = { ...rest, stores };`,
     );
     const cwd = project({ 'longshore.config.ts': bare });
     expect(await cli(cwd, ['audit'])).toMatchObject({

@@ -99,7 +99,7 @@ describe('metrics', () => {
 
   it('says where no numbers are kept, and which jobs there are', async () => {
     const plain = shopOn(
-      '() => { const { stores: { metrics, ...stores }, ...rest } = memory(); return { ...rest, stores }; }',
+      '() => { const { stores: { metrics, texts, ...stores }, ...rest } = memory(); return { ...rest, stores }; }',
     );
     const { code, stderr } = await cli(project({ 'longshore.config.ts': plain }), ['metrics']);
     expect(code).toBe(1);

@@ -13,7 +13,7 @@ import { runCli } from './spawned.ts';
 const now = Math.floor(Date.now() / 60_000) * 60_000;
 const withoutNumbers = shopOn(`async () => {
   const opened = await sqlite(import.meta.dirname + '/jobs.db');
-  const { metrics, ...stores } = opened.stores;
+  const { metrics, texts, ...stores } = opened.stores;
   return { ...opened, stores };
 }`);
 
