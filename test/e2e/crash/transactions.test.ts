@@ -81,7 +81,9 @@ describe('workers that are killed inside the transaction of a job', () => {
 
     expect(await backend.admin!.deadLetters.list({})).toEqual([]);
     const { rows: keys } = await pool.query(
-      'SELECT done, count(*)::int AS n FROM longshore.keys GROUP BY done',
+      `SELECT done, count(*)::int AS n FROM longshore.keys
+        WHERE key NOT LIKE 'leader:%' -- that of a worker that led when it was killed stays until its end
+        GROUP BY done`,
     );
     expect(keys).toEqual([{ done: true, n: jobs / 2 }]);
     const records = await Promise.all(ids.map((id) => client.status(id)));
