@@ -1,5 +1,6 @@
 /** The features of this package's backends, known before one is opened. A test compares them with the real ones. */
 
+import { mostSlotsOfItem } from '../../kit/texts/stores.ts';
 import type { Abilities } from './abilities.ts';
 
 const whole = {
@@ -11,8 +12,6 @@ const whole = {
   mostPerSecond: () => Number.POSITIVE_INFINITY,
   keepsOrder: () => true,
 };
-/** Slots of a limit in a store of one item for each. */
-const mostSlotsOfItem = 2_500;
 
 /** With the store that is usual beside it: dynamoStore(), tableStore(); beanstalkd alone. Queues that may be FIFO or have sessions do. */
 export const knownAbilities = {

@@ -313,9 +313,6 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   };
 }
 
-/** A key is one item of 380,000 bytes at most. With ids as they are by default each slot takes some 150 bytes of it. */
-export const mostSlotsOfItem = 2_500;
-
 /** By key, each item with its place among all. */
 function groupsOf<Item extends { readonly key: string }>(
   items: readonly Item[],

@@ -26,6 +26,9 @@ export interface TextLimits {
   readonly mostWaiters?: number;
 }
 
+/** `mostSlots` where a key is one item of 380,000 bytes at most. With ids as they are by default each slot takes some 150 bytes of it. */
+export const mostSlotsOfItem = 2_500;
+
 export function storesOf(
   texts: TextStore,
   clock: Clock,
