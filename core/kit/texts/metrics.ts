@@ -4,15 +4,11 @@ import { slices } from '../../base/slices.ts';
 import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../contract/metrics.ts';
 import type { TextStore } from '../../contract/texts.ts';
 import { isAskedFor, lastOfEach, withoutSpaces } from '../records/metric-rows.ts';
+import { keepMs, stepMs } from '../records/metric-steps.ts';
 import { sectionOf } from './section.ts';
 
-const dayMs = 86_400_000;
 /** A roll-up removes them earlier. What is left over, because nobody rolls up any more, goes a day later than it would. */
-const keepMs: Readonly<Record<MetricStep, number>> = {
-  minute: 4 * dayMs,
-  hour: 41 * dayMs,
-  day: 401 * dayMs,
-};
+const endOf = ({ step, at }: MetricRow): number => at + keepMs[step] + stepMs.day;
 const pageSize = 1_000;
 
 const beginOf = (step: MetricStep, at: number): string =>
@@ -41,7 +37,7 @@ export function textMetrics(texts: TextStore): MetricStore {
     async write(rows) {
       for (const some of slices(lastOfEach(rows), pageSize))
         await section.writeAll(
-          some.map((row) => ({ name: nameOf(row), text: row.body, endsAt: row.at + keepMs[row.step] })),
+          some.map((row) => ({ name: nameOf(row), text: row.body, endsAt: endOf(row) })),
         );
     },
     async read(filter) {

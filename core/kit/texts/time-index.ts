@@ -81,7 +81,7 @@ export function timeIndex(section: Section, clock: Clock) {
     if (clock.now() - Number.parseInt(text, 10) > staleMs) await section.remove(name, version);
   }
 
-  return { put, move, due };
+  return { move, due };
 }
 
 const entryOf = ({ name }: NamedText): TimeEntry => ({ at: Number(name.slice(0, 16)), name: name.slice(17) });
