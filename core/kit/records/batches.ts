@@ -75,11 +75,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
   }
 
   const keep = (name: string, id: string): Promise<unknown> =>
-    update(name, (text) => ({
-      text: text ?? id,
-      endsAt: clock.now() + 2 * keepSilentMs,
-      answer: undefined,
-    }));
+    table.write(name, id, undefined, clock.now() + 2 * keepSilentMs);
 
   const list = lookList(table, keep);
 

@@ -12,6 +12,7 @@ import type {
   TakenSlot,
 } from '../../contract/limits.ts';
 import { forEach } from '../parallel.ts';
+import type { Section } from '../texts/section.ts';
 import {
   aliveOf,
   emptyLimit,
@@ -30,30 +31,12 @@ import {
 } from './limit-rules.ts';
 import { backOff } from './swap.ts';
 
-/** Texts by name. A name is the key of a limit, or the id of a job that waits, with a letter before it. */
-export interface LimitTable {
-  /** So many waiters of a key are remembered, because a text must not be longer than the table allows. @default 1_000 */
-  readonly mostWaiters?: number;
-  /** Whether a text is short enough. Of one that is not waiters go, those with the highest ranks. @default any is */
-  fits?(text: string): boolean;
-  /** How long a writer that has lost a race pauses before the next try: up to so long, then up to twice as long, and so on. @default 0 */
-  readonly pauseMs?: number;
-  /** `version` is a new one at every write. */
-  read(name: string): Promise<{ readonly text: string; readonly version: string } | null>;
-  /**
-   * Writes over the version that was read, `null` = there is none yet. `false`: another writer was first, nothing changed.
-   *
-   * @param endsAt from then on it may be removed (epoch ms; up to 2^53)
-   */
-  write(name: string, text: string, over: string | null, endsAt: number): Promise<string | boolean | null>;
-  remove(name: string, version: string): Promise<boolean>;
-  /** At most so many whose name begins with `prefix` and is behind `after`, in the order of their characters. */
-  list(
-    prefix: string,
-    after: string,
-    max: number,
-  ): Promise<readonly { readonly name: string; readonly text: string }[]>;
-}
+/** A name is the key of a limit, or the id of a job that waits, with a letter before it. Of a text that does not fit waiters go, those with the highest ranks. */
+export type LimitTable = Pick<Section, 'read' | 'write' | 'remove' | 'list'> &
+  Partial<Pick<Section, 'fits' | 'pauseMs'>> & {
+    /** So many waiters of a key are remembered, because a text must not be longer than the table allows. @default 1_000 */
+    readonly mostWaiters?: number;
+  };
 
 /** Many workers may want one key at once; each round one of them gets on. */
 const mostTries = 200;

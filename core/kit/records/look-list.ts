@@ -11,21 +11,14 @@ const oldEveryMs = 3_600_000;
 const entryName = (id: string, at: number): string => `o${String(Math.ceil(at)).padStart(16, '0')}.${id}`;
 
 export function lookList(
-  table: Pick<LimitTable, 'read' | 'remove' | 'list'>,
+  table: Pick<LimitTable, 'remove' | 'list'>,
   write: (name: string, text: string) => Promise<unknown>,
 ) {
   let oldAt = Number.NEGATIVE_INFINITY;
 
-  const put = (id: string, at: number) => write(entryName(id, at), id);
-
-  async function removeName(name: string): Promise<void> {
-    const there = await table.read(name);
-    if (there) await table.remove(name, there.version);
-  }
-
   return {
-    put,
-    remove: (id: string, at: number) => removeName(entryName(id, at)),
+    put: (id: string, at: number) => write(entryName(id, at), id),
+    remove: (id: string, at: number) => table.remove(entryName(id, at)),
     /**
      * Calls `look` with those that are due, the earliest first, until it answers `stop`; an answered time is that of its next entry.
      * `gone` = it needs no entry any more.
@@ -37,7 +30,7 @@ export function lookList(
       const all = now >= oldAt;
       for (let after = ''; ; ) {
         const page = await table.list('o', after, pageSize);
-        for (const { name, text } of page) {
+        for (const { name, text, version } of page) {
           const [, at = '', id] = entryPattern.exec(name) ?? [];
           const isOld = name === `o${text}`;
           if (!isOld && id !== text) continue; // it is gone, and an index shows it still
@@ -47,8 +40,10 @@ export function lookList(
           }
           const next = await look(text, isOld ? now : Number(at));
           if (next === 'stop') return;
-          if (next !== 'gone') await put(text, next);
-          if (next === 'gone' || name !== entryName(text, next)) await removeName(name);
+          const entry = next === 'gone' ? null : entryName(text, next);
+          if (entry === name) continue;
+          if (entry !== null) await write(entry, text);
+          await table.remove(name, version);
         }
         if (page.length < pageSize) break;
         after = page.at(-1)!.name;

@@ -40,18 +40,19 @@ function createTable() {
   return {
     rows,
     read: async (name: string) => rows.get(name) ?? null,
-    async write(name: string, text: string, over: string | null) {
-      if ((rows.get(name)?.version ?? null) !== over) return false;
+    async write(name: string, text: string, over: string | null | undefined) {
+      if (over !== undefined && (rows.get(name)?.version ?? null) !== over) return null;
       rows.set(name, { text, version: String(++writes) });
-      return true;
+      return String(writes);
     },
-    remove: async (name: string, version: string) => rows.get(name)?.version === version && rows.delete(name),
+    remove: async (name: string, version?: string) =>
+      (version === undefined || rows.get(name)?.version === version) && rows.delete(name),
     list: async (prefix: string, after: string, max: number) =>
       [...rows.keys()]
         .filter((name) => name.startsWith(prefix) && name > after)
         .sort()
         .slice(0, max)
-        .map((name) => ({ name, text: rows.get(name)!.text })),
+        .map((name) => ({ name, ...rows.get(name)! })),
   };
 }
 

@@ -16,10 +16,10 @@ function tableOf(more: Partial<LimitTable> = {}) {
   const table: LimitTable = {
     read: async (name) => rows.get(name) ?? null,
     async write(name, text, over) {
-      if ((rows.get(name)?.version ?? null) !== over) return false;
+      if ((rows.get(name)?.version ?? null) !== over) return null;
       writes.push(name);
       rows.set(name, { text, version: `${writes.length}` });
-      return true;
+      return `${writes.length}`;
     },
     remove: async (name, version) => rows.get(name)?.version === version && rows.delete(name),
     list: async () => [],

@@ -24,10 +24,10 @@ function open(options: Pick<LimitTable, 'mostWaiters'> = {}) {
       const other = between;
       between = async () => {};
       await other();
-      if ((rows.get(name)?.version ?? null) !== over) return false;
+      if ((rows.get(name)?.version ?? null) !== over) return null;
       writes.push(name);
-      rows.set(name, { text, version: String(++version), endsAt });
-      return true;
+      rows.set(name, { text, version: String(++version), endsAt: endsAt! });
+      return String(version);
     },
     remove: async (name, old) => rows.get(name)?.version === old && rows.delete(name),
     list: async (prefix, after, max) =>
@@ -35,7 +35,7 @@ function open(options: Pick<LimitTable, 'mostWaiters'> = {}) {
         .filter(([name]) => name.startsWith(prefix) && name > after)
         .sort()
         .slice(0, max)
-        .map(([name, { text }]) => ({ name, text })),
+        .map(([name, row]) => ({ name, ...row })),
   };
   const meanwhile = (other: () => Promise<unknown>) => {
     between = other;
