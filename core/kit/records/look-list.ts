@@ -1,6 +1,7 @@
 /** The batches that somebody has to look at, in the order of when. Each has an entry in that list, and another one after each look. */
 
 import type { LimitTable } from './limits.ts';
+import { momentText } from './sortable.ts';
 
 /** Texts of `o`: the id of the batch. The release before named an entry by the id alone. */
 const entryPattern = /^o(\d{16})\.(.*)$/s;
@@ -8,7 +9,7 @@ const pageSize = 100;
 /** Processes of the release before may still write theirs. */
 const oldEveryMs = 3_600_000;
 
-const entryName = (id: string, at: number): string => `o${String(Math.ceil(at)).padStart(16, '0')}.${id}`;
+const entryName = (id: string, at: number): string => `o${momentText(at)}.${id}`;
 
 export function lookList(
   table: Pick<LimitTable, 'remove' | 'list'>,

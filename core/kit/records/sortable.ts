@@ -1,4 +1,4 @@
-/** Names as keys of tables that take few characters and sort by them. */
+/** Names and moments as keys of tables that sort by them, and take few characters. */
 
 import { crypto } from '../../base/crypto.ts';
 
@@ -31,3 +31,13 @@ export function sortableRange(prefix: string): { readonly from: string; readonly
   const from = escaped(prefix).slice(0, longest - digestLetters - 1);
   return { from, to: `${from}~~` };
 }
+
+/** Sorts as text as the moment sorts as a number. */
+export const momentText = (at: number): string =>
+  String(Math.max(0, Math.ceil(Math.min(at, Number.MAX_SAFE_INTEGER)))).padStart(16, '0');
+
+const latest = 9_999_999_999_999_999n;
+
+/** The later the moment, the earlier the text. */
+export const backwards = (at: number): string =>
+  String(latest - BigInt(Math.max(0, Math.floor(at)))).padStart(16, '0');

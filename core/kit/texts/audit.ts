@@ -3,19 +3,17 @@
 import type { AuditLog } from '../../contract/audit.ts';
 import type { TextStore } from '../../contract/texts.ts';
 import { type AuditPosition, auditKeepMs, auditLog } from '../records/audit-log.ts';
+import { backwards } from '../records/sortable.ts';
 import { sectionOf } from './section.ts';
 
 /** A purge of the log removes an entry when it is past its age. What no purge has removed ends by itself later. */
 const keepMs = auditKeepMs + 86_400_000;
 const purgeSize = 500;
 
-const latest = 9_999_999_999_999_999n;
-const momentOf = (at: number): string =>
-  String(latest - BigInt(Math.max(0, Math.ceil(at)))).padStart(16, '0');
 /** Ids are printable ASCII without spaces, and so are flipped ones. The last letter puts an id behind those that begin with it. */
 const flipped = (id: string): string =>
   id.replace(/./g, (letter) => String.fromCharCode(0x9f - letter.charCodeAt(0))).concat('\u007f');
-const placeOf = ({ at, id }: AuditPosition): string => `${momentOf(at)}${flipped(id)}`;
+const placeOf = ({ at, id }: AuditPosition): string => `${backwards(at)}${flipped(id)}`;
 
 export function textAudit(texts: TextStore): AuditLog {
   const entries = sectionOf(texts, 'audit/');
@@ -34,7 +32,7 @@ export function textAudit(texts: TextStore): AuditLog {
     async purge(before) {
       if (texts.expires) return 0;
       // Behind all entries of that moment, and before those of the moment before it.
-      const past = await entries.list('', `${momentOf(before)}\u0080`, purgeSize);
+      const past = await entries.list('', `${backwards(Math.ceil(before))}\u0080`, purgeSize);
       if (past.length === 0) return 0;
       const gone = await entries.removeAll(past.map(({ name }) => name));
       await ids.removeAll(past.map(({ text }) => (JSON.parse(text) as AuditPosition).id));

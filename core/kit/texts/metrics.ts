@@ -5,14 +5,14 @@ import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../contra
 import type { TextStore } from '../../contract/texts.ts';
 import { isAskedFor, lastOfEach, withoutSpaces } from '../records/metric-rows.ts';
 import { keepMs, stepMs } from '../records/metric-steps.ts';
+import { momentText } from '../records/sortable.ts';
 import { sectionOf } from './section.ts';
 
 /** A roll-up removes them earlier. What is left over, because nobody rolls up any more, goes a day later than it would. */
 const endOf = ({ step, at }: MetricRow): number => at + keepMs[step] + stepMs.day;
 const pageSize = 1_000;
 
-const beginOf = (step: MetricStep, at: number): string =>
-  `${step} ${String(Math.max(0, Math.ceil(Math.min(at, Number.MAX_SAFE_INTEGER)))).padStart(16, '0')}`;
+const beginOf = (step: MetricStep, at: number): string => `${step} ${momentText(at)}`;
 /** The source may have spaces, and stands last. */
 const nameOf = ({ step, at, queue, job, source }: MetricKey): string =>
   `${beginOf(step, at)} ${withoutSpaces(queue)} ${withoutSpaces(job)} ${source}`;

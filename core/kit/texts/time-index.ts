@@ -7,6 +7,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { crypto } from '../../base/crypto.ts';
 import type { NamedText } from '../../contract/texts.ts';
+import { momentText } from '../records/sortable.ts';
 import type { Section } from './section.ts';
 
 /** An entry that stands for nothing after so long has been left behind. */
@@ -18,8 +19,7 @@ export interface TimeEntry {
   readonly name: string;
 }
 
-const textOf = (at: number): string => String(Math.ceil(at)).padStart(16, '0');
-const entryName = ({ at, name }: TimeEntry): string => `${textOf(at)}.${name}`;
+const entryName = ({ at, name }: TimeEntry): string => `${momentText(at)}.${name}`;
 
 /** @param section has nothing else in it. The text of an entry says when it was written, and is a new one each time. */
 export function timeIndex(section: Section, clock: Clock) {
@@ -38,7 +38,7 @@ export function timeIndex(section: Section, clock: Clock) {
     stands: (at: number) => Promise<boolean>,
   ): Promise<boolean> {
     const begun = clock.now();
-    const moves = from === null || to === null || textOf(from) !== textOf(to);
+    const moves = from === null || to === null || momentText(from) !== momentText(to);
     // Removed by its version: somebody may move the text back meanwhile, and writes the entry anew for that.
     const [old, version] = await Promise.all([
       from !== null && moves ? section.read(entryName({ at: from, name })) : null,
@@ -63,7 +63,7 @@ export function timeIndex(section: Section, clock: Clock) {
   ): Promise<T[]> {
     const found: T[] = [];
     for (let after = ''; found.length < max; ) {
-      const before = textOf(Math.floor(until) + 1);
+      const before = momentText(Math.floor(until) + 1);
       const most = Math.min(pageSize, max - found.length);
       const page = await section.range({ prefix: '', after, before, max: most });
       const texts = await find(page.map(entryOf));

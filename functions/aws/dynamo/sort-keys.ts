@@ -1,6 +1,7 @@
 /** What items say of moments and shelves; table.ts shows the table. */
 
 import type { JobStatus } from '../../../core/contract/outcome.ts';
+import { momentText } from '../../../core/kit/records/sortable.ts';
 
 export const partitionsPerStatus = 8;
 
@@ -11,9 +12,7 @@ export const statusOf = (partition: string): string => partition.slice(0, partit
 export const partitionsOf = (status: JobStatus): string[] =>
   Array.from({ length: partitionsPerStatus }, (_, shard) => partitionOf(status, shard));
 
-/** Sorts as text as the moment sorts as a number. */
-export const sortKeyOf = (at: number, id = ''): string =>
-  `${String(Math.max(0, at)).padStart(16, '0')}#${id}`;
+export const sortKeyOf = (at: number, id = ''): string => `${momentText(at)}#${id}`;
 
 /** DynamoDB wants whole seconds. Rounded up, so that nothing expires early. */
 export const expiry = (at: number): number => Math.ceil(at / 1000);

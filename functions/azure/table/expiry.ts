@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { forEach } from '../../../core/kit/parallel.ts';
+import { momentText } from '../../../core/kit/records/sortable.ts';
 import type { Table } from './api.ts';
-import { momentText, textOf, textProperties } from './layout.ts';
+import { textOf, textProperties } from './layout.ts';
 import type { Entity, Found, TableApi } from './sdk.ts';
 
 /** One purge call looks at most at so many rows of a partition. */

@@ -63,15 +63,6 @@ export function safe(name: string): string {
   return `~${createHash('sha256').update(name).digest('hex')}`;
 }
 
-const latest = 9_999_999_999_999_999n;
-
-/** Sorts as text as the moment sorts as a number. */
-export const momentText = (at: number): string => String(Math.max(0, Math.ceil(at))).padStart(16, '0');
-
-/** The later the moment, the earlier the text. */
-export const backwards = (at: number): string =>
-  String(latest - BigInt(Math.max(0, Math.floor(at)))).padStart(16, '0');
-
 /** Letters in one property of type text: it holds 64 KB, two bytes each. */
 const mostLetters = 32_000;
 

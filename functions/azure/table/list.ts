@@ -3,9 +3,10 @@
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type Index, pageIn } from '../../../core/kit/records/pages.ts';
 import { pastOf, statuses } from '../../../core/kit/records/partitions.ts';
+import { backwards, momentText } from '../../../core/kit/records/sortable.ts';
 import type { Past, RecordQuery, RowPage } from '../../../core/kit/records/store.ts';
 import type { Table } from './api.ts';
-import { backwards, jobPartitions, momentText } from './layout.ts';
+import { jobPartitions } from './layout.ts';
 import type { Found, Range } from './sdk.ts';
 
 /** The moment, which counts backwards, and the id. */

@@ -4,8 +4,9 @@ import { slices } from '../../../core/base/slices.ts';
 import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { lastOfEach } from '../../../core/kit/records/metric-rows.ts';
+import { momentText } from '../../../core/kit/records/sortable.ts';
 import type { Table } from './api.ts';
-import { every, momentText, safe, textOf, textProperties } from './layout.ts';
+import { every, safe, textOf, textProperties } from './layout.ts';
 import type { Entity, Found, Range, TableApi } from './sdk.ts';
 
 const dayMs = 86_400_000;

@@ -3,18 +3,10 @@ import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
 import { finalStatuses } from '../../../core/kit/records/partitions.ts';
 import { agesFrom, isDead, type RecordRow } from '../../../core/kit/records/row.ts';
+import { backwards, momentText } from '../../../core/kit/records/sortable.ts';
 import type { RecordTable, Versioned } from '../../../core/kit/records/store.ts';
 import type { Table } from './api.ts';
-import {
-  backwards,
-  fits,
-  jobPartition,
-  jobPartitions,
-  momentText,
-  safe,
-  textOf,
-  textProperties,
-} from './layout.ts';
+import { fits, jobPartition, jobPartitions, safe, textOf, textProperties } from './layout.ts';
 import { pageOf } from './list.ts';
 import type { Entity, Found, Step } from './sdk.ts';
 

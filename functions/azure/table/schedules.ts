@@ -2,8 +2,9 @@
 
 import { withoutSeparators } from '../../../core/base/json.ts';
 import type { ScheduleStore, StoredSchedule } from '../../../core/contract/schedules.ts';
+import { momentText } from '../../../core/kit/records/sortable.ts';
 import type { Table } from './api.ts';
-import { momentText, schedulesPartition as partition, textOf, textProperties } from './layout.ts';
+import { schedulesPartition as partition, textOf, textProperties } from './layout.ts';
 import type { Entity, Found, Step } from './sdk.ts';
 
 const rowOf = (name: string): string => `name:${name}`;

@@ -7,12 +7,12 @@ import type { Stores } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type AuditPosition, auditLog } from '../../../core/kit/records/audit-log.ts';
 import { endOf, type KeyTable, keyStore, type StoredKey } from '../../../core/kit/records/keys.ts';
+import { backwards } from '../../../core/kit/records/sortable.ts';
 import { defaultRetention, type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { mostSlotsOfItem, storesOf } from '../../../core/kit/texts/stores.ts';
 import { openTable, type Table } from './api.ts';
 import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiry.ts';
 import {
-  backwards,
   keyPartition,
   keyPartitions,
   auditPartition as partition,

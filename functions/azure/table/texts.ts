@@ -3,10 +3,10 @@
 import { withoutSeparators } from '../../../core/base/json.ts';
 import type { NamedText, TextRange, TextStore, TextWrite } from '../../../core/contract/texts.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
-import { sortable, sortableRange } from '../../../core/kit/records/sortable.ts';
+import { momentText, sortable, sortableRange } from '../../../core/kit/records/sortable.ts';
 import type { Table } from './api.ts';
 import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiry.ts';
-import { limitPartitions, momentText, shardIn, stepPartitions, textOf } from './layout.ts';
+import { limitPartitions, shardIn, stepPartitions, textOf } from './layout.ts';
 import type { Found, TableApi } from './sdk.ts';
 
 /** A write whatever is there loses a race now and then, and is sent again. */
