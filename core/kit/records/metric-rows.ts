@@ -4,6 +4,7 @@ import type { MetricFilter, MetricKey, MetricRow } from '../../contract/metrics.
 
 /** Queues and jobs of Longshore have no spaces in their names; another program may write some. */
 export const withoutSpaces = (name: string): string => name.replace(/[% ]/g, encodeURIComponent);
+export const withSpaces = (name: string): string => name.replaceAll('%20', ' ').replaceAll('%25', '%');
 
 /** Different keys stay different: the source, which may have spaces, stands last. */
 export const metricKey = ({ step, at, queue, job, source }: MetricKey): string =>

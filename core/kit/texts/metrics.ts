@@ -3,7 +3,7 @@
 import { slices } from '../../base/slices.ts';
 import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../contract/metrics.ts';
 import type { TextStore } from '../../contract/texts.ts';
-import { isAskedFor, lastOfEach, withoutSpaces } from '../records/metric-rows.ts';
+import { isAskedFor, lastOfEach, withoutSpaces, withSpaces } from '../records/metric-rows.ts';
 import { keepMs, stepMs } from '../records/metric-steps.ts';
 import { momentText } from '../records/sortable.ts';
 import { sectionOf } from './section.ts';
@@ -28,8 +28,6 @@ function rowOf(name: string, body: string): MetricRow {
     body,
   };
 }
-
-const withSpaces = (name: string): string => name.replaceAll('%20', ' ').replaceAll('%25', '%');
 
 export function textMetrics(texts: TextStore): MetricStore {
   const section = sectionOf(texts, 'metric/');

@@ -4,6 +4,8 @@ import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
 
 const dayMs = 86_400_000;
 const moved = `'moved'`;
+/** As core/kit/records/metric-rows.ts does. */
+const withoutSpaces = (name: string): string => `replace(replace(${name}, '%', '%25'), ' ', '%20')`;
 const moment = (at: string): string => `printf('%016d', ${at})`;
 
 /** As core/kit/texts/audit.ts does: a moment backwards, then the id with each of its letters backwards. */
@@ -22,7 +24,7 @@ export const oldTexts = `
   INSERT INTO texts (name, version, text)
     SELECT 'due/' || ${moment('next_at')} || '.' || name, ${moved}, '0' FROM schedules WHERE next_at IS NOT NULL;
   INSERT INTO texts (name, version, ends_at, text)
-    SELECT 'metric/' || step || ' ' || ${moment('at')} || ' ' || queue || ' ' || job || ' ' || source, ${moved},
+    SELECT 'metric/' || step || ' ' || ${moment('at')} || ' ' || ${withoutSpaces('queue')} || ' ' || ${withoutSpaces('job')} || ' ' || source, ${moved},
       at + CASE step WHEN 'minute' THEN ${4 * dayMs} WHEN 'hour' THEN ${41 * dayMs} ELSE ${401 * dayMs} END, body
     FROM metrics;
   INSERT INTO texts (name, version, ends_at, text)

@@ -26,6 +26,7 @@ it('steps, schedules, numbers, the audit log and workers of version 8 are there'
   add('schedules', 'paused', null, 'v4', '{}');
   add('metrics', 'minute', 1_700_000_040_000, 'mail', 'send', 'worker 1', '{"n":1}');
   add('metrics', 'day', 1_699_920_000_000, 'mail', '', '', '{"n":2}');
+  add('metrics', 'hour', 1_699_999_200_000, 'a b', '100%20', 'worker 1', '{"n":3}'); // of another program
   const entries = ['~x!', 'a', 'ab', 'b'].map((id) => auditEntry(id, id === 'b' ? now - 1 : now));
   for (const entry of entries) add('audit', entry.at, entry.id, JSON.stringify(entry));
   const beat = {
@@ -60,6 +61,9 @@ it('steps, schedules, numbers, the audit log and workers of version 8 are there'
     },
   ]);
   expect(await metrics!.read({ step: 'day', ...every, job: '' })).toHaveLength(1);
+  expect(await metrics!.read({ step: 'hour', ...every, queue: 'a b' })).toMatchObject([
+    { queue: 'a b', job: '100%20', source: 'worker 1' },
+  ]);
   const { entries: kept } = await audit!.page({});
   expect(kept.map(({ id }) => id)).toEqual(['~x!', 'ab', 'a', 'b']);
   await audit!.append({ ...entries[1]!, note: 'again' });
