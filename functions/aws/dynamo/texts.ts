@@ -5,6 +5,7 @@ import type { NamedText, TextRange, TextStore, TextWrite } from '../../../core/c
 import { forEach } from '../../../core/kit/parallel.ts';
 import { shardOf } from '../../../core/kit/records/partitions.ts';
 import { sortable, sortableRange } from '../../../core/kit/records/sortable.ts';
+import { type Kind, kindsOf, rankAmong } from '../../../core/kit/texts/kinds.ts';
 import type { Dynamo } from './api.ts';
 import type { DynamoApi, Item } from './sdk.ts';
 import { expiry } from './sort-keys.ts';
@@ -13,32 +14,28 @@ import { partitionKey, sortKey } from './table.ts';
 const shards = 8;
 const longestPage = 1_000;
 
-interface Kind {
-  /** What names of the kind begin with, and what the keys of their items have in its place. */
-  readonly begin: string;
+interface Place {
+  /** What keys of the items begin with, in place of what the names begin with. */
   readonly pk: string;
   readonly shelf: string;
 }
 
-/** Items of steps, limits and batches are where version 0.1.0 has put them. */
-const kinds: readonly Kind[] = [
-  { begin: 'limit/', pk: 'limit#', shelf: 'limits' },
-  { begin: 'batch/', pk: 'batch#', shelf: 'batches' },
-  { begin: '', pk: 'text#', shelf: 'texts' },
-];
-const steps: Kind = { begin: '', pk: 'step#', shelf: '' };
+const kinds = kindsOf<Place>({
+  limits: { pk: 'limit#', shelf: 'limits' },
+  batches: { pk: 'batch#', shelf: 'batches' },
+  others: { pk: 'text#', shelf: 'texts' },
+  steps: { pk: 'step#', shelf: '' },
+});
 /** Nobody lists these, and an index entry costs as much as the item. */
 const unlisted = /^(job:|event:|result:|limit\/h|batch\/[^lo]|audit-id\/)/;
 
-const kindOf = (name: string): Kind =>
-  /^(job|event|result):/.test(name) ? steps : kinds.find(({ begin }) => name.startsWith(begin))!;
 function pkOf(name: string): string {
-  const { begin, pk } = kindOf(name);
+  const { begin, pk } = kinds.of(name);
   return pk + name.slice(begin.length);
 }
 
 function itemOf({ name, text, endsAt }: TextWrite, version: string): Item {
-  const { begin, shelf } = kindOf(name);
+  const { begin, shelf } = kinds.of(name);
   const rest = name.slice(begin.length);
   return {
     ...{ pk: pkOf(name), version, state: text, expiresAt: endsAt === null ? null : expiry(endsAt) },
@@ -88,33 +85,19 @@ export function dynamoTexts(dynamo: Dynamo): TextStore {
         api.remove(pkOf(name), ifVersion ?? { there: true }),
       ),
     list: (range) =>
-      dynamo.call('listing texts', async (api) => {
-        // A beginning of one kind is of no other.
-        const own = kinds.find(({ begin }) => begin !== '' && range.prefix.startsWith(begin));
-        const asked = own
-          ? [own]
-          : kinds.filter(({ begin }) => begin === '' || begin.startsWith(range.prefix));
-        const pages = await Promise.all(asked.map((kind) => listOf(api, kind, range)));
-        return pages
-          .flat()
-          .sort((a, b) => (a.name < b.name ? -1 : 1))
-          .slice(0, range.max);
-      }),
+      dynamo.call('listing texts', (api) => kinds.list(range, (kind) => listOf(api, kind, range))),
   };
 }
 
-/** Where a name stands among the places of a kind. */
-function placeOf({ begin }: Kind, name: string): string {
-  if (name.startsWith(begin)) return sortable(name.slice(begin.length));
-  return name < begin ? '' : '\u{10ffff}';
-}
+/** Behind all names of a kind. */
+const behind = '\u{10ffff}';
 
-async function listOf(api: DynamoApi, kind: Kind, range: TextRange): Promise<NamedText[]> {
+async function listOf(api: DynamoApi, kind: Kind<Place>, range: TextRange): Promise<NamedText[]> {
   const { prefix, after, before, containing, max } = range;
   const { from, to } = sortableRange(prefix.slice(kind.begin.length));
-  const end = before === undefined ? to : placeOf(kind, before);
+  const end = before === undefined ? to : rankAmong(kind, before, behind);
   const found: NamedText[] = [];
-  for (let last = after === undefined ? '' : placeOf(kind, after); found.length < max; ) {
+  for (let last = after === undefined ? '' : rankAmong(kind, after, behind); found.length < max; ) {
     const most = containing === undefined ? Math.min(longestPage, max - found.length) : longestPage;
     const ask = { from: last > from ? last : from, to, max: most + 1, forward: true };
     if (ask.from > to) break;

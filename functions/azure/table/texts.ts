@@ -4,6 +4,7 @@ import { withoutSeparators } from '../../../core/base/json.ts';
 import type { NamedText, TextRange, TextStore, TextWrite } from '../../../core/contract/texts.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { momentText, sortable, sortableRange } from '../../../core/kit/records/sortable.ts';
+import { type Kind, kindsOf, rankAmong } from '../../../core/kit/texts/kinds.ts';
 import type { Table } from './api.ts';
 import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiry.ts';
 import { limitPartitions, shardIn, stepPartitions, textOf } from './layout.ts';
@@ -14,35 +15,30 @@ const mostTries = 20;
 /** A transaction does not answer with the version that it made: the text has to be read before it can be written over. */
 const unread = 'unread';
 
-interface Kind {
-  /** What names of the kind begin with, and what their rows have in its place. */
-  readonly begin: string;
+interface Place {
+  /** What rows have in place of what the names begin with. */
   readonly row: string;
   readonly partitions: readonly string[];
 }
 
-const kinds: readonly Kind[] = [
-  { begin: 'limit/', row: 'limit:', partitions: limitPartitions },
-  { begin: 'batch/', row: 'batch:', partitions: limitPartitions },
-  { begin: '', row: 'text:', partitions: stepPartitions },
-];
-/** Nobody lists them. */
-const steps: Kind = { begin: '', row: 'step:', partitions: stepPartitions };
-
-const kindOf = (name: string): Kind =>
-  /^(job|event|result):/.test(name) ? steps : kinds.find(({ begin }) => name.startsWith(begin))!;
+const kinds = kindsOf<Place>({
+  limits: { row: 'limit:', partitions: limitPartitions },
+  batches: { row: 'batch:', partitions: limitPartitions },
+  others: { row: 'text:', partitions: stepPartitions },
+  steps: { row: 'step:', partitions: stepPartitions },
+});
 
 function placeOf(name: string): { readonly partition: string; readonly row: string } {
-  const { begin, row, partitions } = kindOf(name);
+  const { begin, row, partitions } = kinds.of(name);
   const rest = name.slice(begin.length);
   return { partition: shardIn(partitions, rest), row: row + sortable(rest) };
 }
 
 function entityOf({ name, text, endsAt }: TextWrite): Expiring {
-  const kind = kindOf(name);
+  const kind = kinds.of(name);
   const end = endsAt ?? Number.MAX_SAFE_INTEGER;
   const listed = { name: withoutSeparators(JSON.stringify(name.slice(kind.begin.length))) };
-  const properties = { ends: momentText(end), ...(kind !== steps && listed) };
+  const properties = { ends: momentText(end), ...(kind !== kinds.steps && listed) };
   return { ...placeOf(name), text: withoutSeparators(text), endsAt: end, properties };
 }
 
@@ -109,34 +105,20 @@ export function tableTexts(table: Table): TextStore {
       return answers.map((answer) => answer === 'removed');
     },
     list: (range) =>
-      table.call('listing texts', async (api) => {
-        // A beginning of one kind is of no other.
-        const own = kinds.find(({ begin }) => begin !== '' && range.prefix.startsWith(begin));
-        const asked = own
-          ? [own]
-          : kinds.filter(({ begin }) => begin.startsWith(range.prefix) || begin === '');
-        const pages = await Promise.all(asked.map((kind) => listOf(api, kind, range)));
-        return pages
-          .flat()
-          .sort((a, b) => (a.name < b.name ? -1 : 1))
-          .slice(0, range.max);
-      }),
+      table.call('listing texts', (api) => kinds.list(range, (kind) => listOf(api, kind, range))),
   };
 }
 
-/** Where a name stands among the rows of a kind. */
-function rankOf({ begin }: Kind, name: string): string {
-  if (name.startsWith(begin)) return sortable(name.slice(begin.length));
-  return name < begin ? '' : '\u{fffd}';
-}
+/** Behind all rows of a kind. */
+const behind = '\u{fffd}';
 
-async function listOf(api: TableApi, kind: Kind, range: TextRange): Promise<NamedText[]> {
+async function listOf(api: TableApi, kind: Kind<Place>, range: TextRange): Promise<NamedText[]> {
   const { prefix, after, before, max } = range;
   const { from, to } = sortableRange(prefix.slice(kind.begin.length));
-  const rank = before === undefined ? to : rankOf(kind, before);
+  const rank = before === undefined ? to : rankAmong(kind, before, behind);
   const end = rank < to ? rank : to;
   const found: NamedText[] = [];
-  for (let last = after === undefined ? '' : rankOf(kind, after); found.length < max; ) {
+  for (let last = after === undefined ? '' : rankAmong(kind, after, behind); found.length < max; ) {
     // A space comes before all that a row's key may go on with.
     const first = last >= from && last !== '' ? `${last} ` : from;
     if (first >= end) break;
