@@ -41,10 +41,10 @@ export function textSchedules(texts: TextStore, clock: Clock): ScheduleStore {
     },
     async remove(name) {
       for (;;) {
-        const found = await get(name);
+        const found = await section.read(name);
         if (!found) return false;
-        const { nextAt, version } = found;
-        const remove = () => section.remove(name, version.slice(version.indexOf(' ') + 1));
+        const { nextAt } = storedOf(name, found);
+        const remove = () => section.remove(name, found.version);
         if (await index.move(name, nextAt, null, remove, standsOf(name))) return true;
       }
     },
