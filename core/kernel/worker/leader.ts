@@ -1,6 +1,6 @@
 /**
- * Elects one of the workers that take from the same queues of a backend. The leader holds a key and renews it; the others look when it
- * ends. Two may lead for a moment (one was frozen, or a clock was set), so a chore must be one that may be done twice.
+ * Elects one of the workers that take from the same queues of a backend and know the same jobs. The leader holds a key and renews it; the others
+ * look when it ends. Two may lead for a moment (one was frozen, or a clock was set), so a chore must be one that may be done twice.
  */
 
 import { steadyNow } from '../../base/clock.ts';
@@ -18,8 +18,10 @@ export function createLeader({ id, app, client, settings, failed }: WorkerState)
   const { clock, random } = app;
   // A queue that keeps state of its own has its leader there, whatever store is given: two queues may share one.
   const { keys } = backend.stores ?? client.stores;
-  const key = `leader:${digest([backend.name, client.name ?? '', ...[...queues].sort()])}`;
+  // One with other jobs, as while a release is rolled out, could not enqueue what a batch calls at its end.
+  const key = `leader:${digest([backend.name, client.name ?? '', sorted(queues), sorted(app.jobs.keys())])}`;
   let leadsUntil = -Infinity;
+  let claiming: Promise<unknown> | null = null;
   let isSilent = false;
 
   return {
@@ -32,7 +34,9 @@ export function createLeader({ id, app, client, settings, failed }: WorkerState)
     async elect(): Promise<number> {
       const askedAt = steadyNow(clock);
       try {
-        const claim = await keys.claim(key, id, clock.now() + holdMs);
+        const claimed = keys.claim(key, id, clock.now() + holdMs);
+        claiming = claimed;
+        const claim = await claimed;
         isSilent = false;
         if (claim.state === 'claimed') {
           leadsUntil = askedAt + holdMs;
@@ -47,8 +51,9 @@ export function createLeader({ id, app, client, settings, failed }: WorkerState)
         return renewMs;
       }
     },
-    /** Lets another worker lead at its next look. */
+    /** Lets another worker lead at its next look. Afterwards `elect` is not called again. */
     async resign(): Promise<void> {
+      await claiming?.catch(() => {}); // it would hold the lead for a worker that is gone
       if (leadsUntil === -Infinity) return;
       leadsUntil = -Infinity;
       await keys.release(key, id);
@@ -56,5 +61,7 @@ export function createLeader({ id, app, client, settings, failed }: WorkerState)
   };
 }
 
-const digest = (names: readonly string[]): string =>
+const sorted = (names: Iterable<string>): string[] => [...names].sort();
+
+const digest = (names: readonly (string | string[])[]): string =>
   crypto().createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 22);

@@ -1,7 +1,8 @@
 /** Chores of a backend: one worker of all that take from the same queues does them. */
 
 import { describe, expect, it } from 'vitest';
-import { type Contract, startWorker } from '../../../core/index.ts';
+import * as z from 'zod';
+import { type Contract, connect, createApp, defineJob, startWorker } from '../../../core/index.ts';
 import { until } from '../../kit/until.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { createBench, settle } from './kit.ts';
@@ -152,6 +153,49 @@ describe('the leader of the workers', () => {
     await t.pass(5_100, 100);
     expect(next.calls.reapExpired).toBe(1);
     await worker.stop();
+  });
+
+  it('that stops while the key store is slow holds the lead no longer', async () => {
+    const t = createBench();
+    const { claim } = t.backend.stores!.keys;
+    const late: Contract.KeyStore['claim'] = async (...key) => {
+      await new Promise<void>((resolve) => void t.clock.after(500, resolve));
+      return claim(...key);
+    };
+    const slow = t.start({ backend: counted(t, { claim: late }).backend });
+    await t.pass(1_000, 100);
+    const stopped = slow.stop();
+    await t.pass(1_000, 100);
+    await stopped;
+    const next = counted(t);
+    const worker = t.start({ backend: next.backend });
+    await t.pass(5_100, 100);
+    expect(next.calls.reapExpired).toBe(1);
+    await worker.stop();
+  });
+
+  it('leads no worker with other jobs, whose batches it could not end', async () => {
+    const t = createBench();
+    const old = t.start();
+    await t.pass(2_000, 100);
+    const over: string[] = [];
+    const told = defineJob({
+      name: 'told',
+      payload: z.object({ batchId: z.string() }),
+      handle: async ({ batchId }) => void over.push(batchId),
+    });
+    const { clock, app } = t;
+    const signing = app.keyRing();
+    const next = createApp({ jobs: [t.quick, told], clock, random: () => 0.5, signing });
+    await t.pass(35_000, 500); // not in step with the other one
+    const worker = startWorker(next, { backend: t.backend });
+    const client = connect(next, t.backend);
+    const options = { delayMs: 86_400_000 };
+    await client.batch('mine', [{ n: 1 }], { id: 'mine', job: t.quick, options, onComplete: told });
+    await client.stores.records.cancel('batch.mine.0');
+    await t.pass(150_000, 500);
+    expect(over).toEqual(['mine']);
+    await Promise.all([old.stop(), worker.stop()]);
   });
 
   it('leads those that take from the same queues alone', async () => {
