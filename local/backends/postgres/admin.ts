@@ -1,8 +1,8 @@
 import { slices } from '../../../core/base/slices.ts';
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
+import { GroupState } from '../shared/groups.ts';
 import { postgresDeadLetters } from './dead-letters.ts';
-import { GroupState } from './group-pieces.ts';
 import { peekedOf } from './rows.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';

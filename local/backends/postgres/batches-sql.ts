@@ -1,24 +1,13 @@
 /** Batches inside the database: two bits for each child, 1,024 children to a row. The row of the batch is locked first, and then its marks are read. */
 
 import { callWithinMs, keepCalledMs, keepSilentMs } from '../../../core/kit/records/batch-rules.ts';
-import { busy, clock, hot, stepSize } from './sql.ts';
+import { clock, hot, stepSize } from './sql.ts';
 
 export const blockSize = 1_024;
 const bits = `bit(${blockSize})`;
 
-const batchTables = (s: string): string => `
-  CREATE TABLE ${s}.batches (
-    id text COLLATE "C" PRIMARY KEY, seq bigint GENERATED ALWAYS AS IDENTITY, plan text NOT NULL, sender text NOT NULL,
-    created_at bigint NOT NULL, sent bigint NOT NULL, planned bigint NOT NULL, sealed boolean NOT NULL, cancelled_at bigint,
-    succeeded bigint NOT NULL, failed bigint NOT NULL, round int NOT NULL, changed_at bigint NOT NULL, completed_at bigint,
-    called boolean NOT NULL, look_at bigint
-  ) ${busy.replace('WITH (', 'WITH (fillfactor = 50, ')};
-  CREATE INDEX batches_seq ON ${s}.batches (seq);
-  CREATE INDEX batches_look_at ON ${s}.batches (look_at) WHERE look_at IS NOT NULL;
-  CREATE TABLE ${s}.batch_marks (
-    batch text COLLATE "C" NOT NULL, block int NOT NULL, ended ${bits} NOT NULL, failed ${bits} NOT NULL, PRIMARY KEY (batch, block)
-  ) ${busy.replace('WITH (', 'WITH (fillfactor = 50, ')};
-  CREATE FUNCTION ${s}.count_marks(marks ${bits}) RETURNS int LANGUAGE sql IMMUTABLE AS $$
+const countMarks = (s: string): string => `
+  CREATE OR REPLACE FUNCTION ${s}.count_marks(marks ${bits}) RETURNS int LANGUAGE sql IMMUTABLE AS $$
     SELECT length(replace(marks::text, '0', ''))
   $$;`;
 
@@ -27,7 +16,7 @@ const batchTables = (s: string): string => `
  * they are on the disk, it is, too.
  */
 const endChildren = (s: string): string => `
-  CREATE FUNCTION ${s}.end_children(at bigint, p_batches text[], p_blocks int[], p_ok text[], p_bad text[])
+  CREATE OR REPLACE FUNCTION ${s}.end_children(at bigint, p_batches text[], p_blocks int[], p_ok text[], p_bad text[])
   RETURNS SETOF text LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint := ${clock};
@@ -79,7 +68,7 @@ const endChildren = (s: string): string => `
   END $$;`;
 
 const reopenChildren = (s: string): string => `
-  CREATE FUNCTION ${s}.reopen_children(at bigint, p_batch text, p_blocks int[], p_marks text[]) RETURNS int LANGUAGE plpgsql AS $$
+  CREATE OR REPLACE FUNCTION ${s}.reopen_children(at bigint, p_batch text, p_blocks int[], p_marks text[]) RETURNS int LANGUAGE plpgsql AS $$
   DECLARE
     now bigint := ${clock};
     r record;
@@ -102,8 +91,8 @@ const reopenChildren = (s: string): string => `
   END $$;`;
 
 /** @param s the schema's name, quoted */
-export const batches = (s: string): string =>
-  [batchTables, endChildren, reopenChildren].map((define) => define(s)).join('\n');
+export const batchFunctions = (s: string): string =>
+  [countMarks, endChildren, reopenChildren].map((define) => define(s)).join('\n');
 
 /** One step of a purge: how many batches past the time `now` it removed. */
 export const purgeBatches = (s: string, now: string): string => `

@@ -9,7 +9,7 @@ import { bigintArray, intArray, textArray } from './arrays.ts';
 import { insertOne } from './enqueue-sql.ts';
 import { isAboutData, isCopy, postgresError } from './errors.ts';
 import { factArrays, storedFacts } from './facts.ts';
-import { groupArrays } from './groups.ts';
+import { groupArrays } from './group-pieces.ts';
 import type { PostgresState } from './state.ts';
 
 /** A longer statement would keep other writers waiting for more than some 10 ms. */

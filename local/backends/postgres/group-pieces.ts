@@ -1,15 +1,9 @@
-/** Pieces that the functions for groups share. */
+/** Pieces that the functions and statements for groups share. */
 
-/** Where a job of a group is. The numbers are stored. */
-export const GroupState = {
-  /** In no narrow table: its row in `grouped` is all that says that it waits. */
-  inLine: 0,
-  /** In `ready`; or in `delayed`, while the others wait for its retry. */
-  head: 1,
-  /** In `delayed`: it joins the line when its time has come. */
-  apart: 2,
-  leased: 3,
-} as const;
+import type { OutgoingMessage } from '../../../core/contract/queue.ts';
+import { GroupState } from '../shared/groups.ts';
+import { storable, textArray } from './arrays.ts';
+
 /** A state that the planner does not know: to find one of a group it may else read all of the queue that are not in line, by `grouped_busy`. */
 export const unknown = (state: number): string => `(SELECT ${state}::smallint)`;
 
@@ -38,3 +32,15 @@ export const cameSetting = 'longshore.came_forward';
 
 /** Queues in which a job came forward in this transaction, with spaces between them; NULL or '' = in none. */
 export const cameForward = `current_setting('${cameSetting}', true)`;
+
+export const groupArrays = (messages: readonly Pick<OutgoingMessage, 'group' | 'order'>[]): Buffer[] => [
+  textArray(messages.map(({ group }) => group && storable(group))),
+  textArray(messages.map(({ order }) => order ?? null)),
+];
+
+/** Answers of a function's call, then the queues in which jobs came forward by it. */
+export const thenCame = (call: string): string =>
+  `SELECT c.answer, ${cameForward} FROM (SELECT ${call} AS answer OFFSET 0) c`;
+
+/** The names of these queues. @param came as `thenCame` answers it */
+export const cameFrom = (came: unknown): string[] => (came ? (came as string).split(' ') : []);

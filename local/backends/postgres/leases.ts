@@ -17,8 +17,7 @@ import { bigintArray, intArray, storable, textArray } from './arrays.ts';
 import type { PostgresClient } from './client.ts';
 import { queryTimeoutMs } from './database.ts';
 import { holding } from './functions.ts';
-import { cameForward } from './group-pieces.ts';
-import { cameFrom, thenCame } from './groups.ts';
+import { cameForward, cameFrom, thenCame } from './group-pieces.ts';
 import { storedKey } from './keys.ts';
 import {
   createLeaseTable,

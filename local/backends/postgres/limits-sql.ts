@@ -4,23 +4,7 @@
  */
 
 import { forever, forgetMs, mostAhead, mostWaitMs } from '../../../core/kit/records/limit-rules.ts';
-import { busy, clock, hot, stepSize } from './sql.ts';
-
-/** `most` is the limit that was asked for. */
-const limitTables = (s: string): string => `
-  CREATE TABLE ${s}.limit_slots (
-    key text COLLATE "C" NOT NULL, holder text COLLATE "C" NOT NULL, owner text NOT NULL, most int NOT NULL, until bigint NOT NULL,
-    PRIMARY KEY (key, holder)
-  ) ${busy};
-  CREATE INDEX limit_slots_until ON ${s}.limit_slots (until);
-  CREATE TABLE ${s}.limit_waiters (
-    holder text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, queue text NOT NULL, rank float8 NOT NULL, most int NOT NULL,
-    until bigint NOT NULL,
-    PRIMARY KEY (holder, key)
-  ) ${busy};
-  CREATE INDEX limit_waiters_rank ON ${s}.limit_waiters (key, rank, holder);
-  CREATE INDEX limit_waiters_until ON ${s}.limit_waiters (until);
-  CREATE TABLE ${s}.limit_holds (key text COLLATE "C" PRIMARY KEY, until bigint NOT NULL);`;
+import { clock, hot, stepSize } from './sql.ts';
 
 /** The code of the error where a transaction reads what was true at its beginning. */
 export const needsReadCommitted = 'LS001';
@@ -46,7 +30,7 @@ const alive = 'until + 0 > now';
  *
  * @param s the schema's name, quoted
  */
-export const takeSlots = (s: string): string => `
+const takeSlots = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.take_slots(
     at bigint, p_keys text[], p_holders text[], p_owners text[], p_queues text[], p_most int[], p_holds bigint[], p_ranks float8[],
     p_waiters text[]
@@ -154,7 +138,7 @@ export const takeSlots = (s: string): string => `
 
 /** Takes waiters out, as many as slots are free, and `room` at most. Its caller has locked the key. */
 const nextWaiters = (s: string): string => `
-  CREATE FUNCTION ${s}.next_waiters(now bigint, the_key text, room bigint) RETURNS TABLE (key text, holder text, queue text)
+  CREATE OR REPLACE FUNCTION ${s}.next_waiters(now bigint, the_key text, room bigint) RETURNS TABLE (key text, holder text, queue text)
   LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -172,7 +156,7 @@ const nextWaiters = (s: string): string => `
       RETURNING rank, holder, queue)
     SELECT the_key, w.holder, w.queue FROM woken w ORDER BY w.rank, w.holder;
   END $$;
-  CREATE FUNCTION ${s}.wake_waiters(at bigint, the_key text, room bigint) RETURNS TABLE (key text, holder text, queue text)
+  CREATE OR REPLACE FUNCTION ${s}.wake_waiters(at bigint, the_key text, room bigint) RETURNS TABLE (key text, holder text, queue text)
   LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint;
@@ -185,7 +169,7 @@ const owned = (slot: string, a: string): string =>
   `${slot}.key BETWEEN ${a}.key AND ${a}.key AND ${slot}.holder = ${a}.holder AND ${slot}.owner = ${a}.owner AND ${slot}.${alive}`;
 
 const keepSlots = (s: string): string => `
-  CREATE FUNCTION ${s}.free_slots(at bigint, p_keys text[], p_holders text[], p_owners text[])
+  CREATE OR REPLACE FUNCTION ${s}.free_slots(at bigint, p_keys text[], p_holders text[], p_owners text[])
   RETURNS TABLE (key text, holder text, queue text) LANGUAGE plpgsql ${hot} AS $$
   #variable_conflict use_column
   DECLARE
@@ -204,7 +188,7 @@ const keepSlots = (s: string): string => `
     END LOOP;
   END $$;
   -- Returns which slots are there, and now end later.
-  CREATE FUNCTION ${s}.extend_slots(at bigint, p_keys text[], p_holders text[], p_owners text[], hold bigint)
+  CREATE OR REPLACE FUNCTION ${s}.extend_slots(at bigint, p_keys text[], p_holders text[], p_owners text[], hold bigint)
   RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint;
@@ -216,7 +200,7 @@ const keepSlots = (s: string): string => `
       SELECT a.n FROM unnest(p_keys, p_holders, p_owners) WITH ORDINALITY a (key, holder, owner, n)
       WHERE EXISTS (SELECT FROM ${s}.limit_slots l WHERE ${owned('l', 'a')} OFFSET 0));
   END $$;
-  CREATE FUNCTION ${s}.reset_limit(at bigint, the_key text) RETURNS boolean LANGUAGE plpgsql ${hot} AS $$
+  CREATE OR REPLACE FUNCTION ${s}.reset_limit(at bigint, the_key text) RETURNS boolean LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint;
     gone bigint;
@@ -229,8 +213,8 @@ const keepSlots = (s: string): string => `
   END $$;`;
 
 /** @param s the schema's name, quoted */
-export const limits = (s: string): string =>
-  [limitTables, takeSlots, nextWaiters, keepSlots].map((define) => define(s)).join('\n');
+export const limitFunctions = (s: string): string =>
+  [takeSlots, nextWaiters, keepSlots].map((define) => define(s)).join('\n');
 
 /** One step of a purge: how many rows past the time `now` it removed. Rows that others have locked are left for the next one. */
 export const purgeLimits = (s: string, now: string): string => {

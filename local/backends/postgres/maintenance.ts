@@ -1,12 +1,10 @@
-/** The functions of rare steps: keys, cancelling, and the days of the history. */
+/** The functions of rare steps: keys, cancelling and changing jobs, the days of the history, and who waits for the end of a job. */
 
-import { GroupState } from './group-pieces.ts';
-import { recordFunction } from './rows.ts';
-import { clock, hot, recordNames, recordNamesOf, stepSize } from './sql.ts';
-import { statsFunctions } from './stats-sql.ts';
+import { GroupState } from '../shared/groups.ts';
+import { apartFrom, clock, hot, recordNames, recordNamesOf, stepSize } from './sql.ts';
 
-export const keyFunctions = (s: string): string => `
-  CREATE FUNCTION ${s}.claim_key(at bigint, the_key text, the_owner text, hold bigint)
+const keyFunctions = (s: string): string => `
+  CREATE OR REPLACE FUNCTION ${s}.claim_key(at bigint, the_key text, the_owner text, hold bigint)
   RETURNS TABLE (state text, value text, remaining bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -66,19 +64,7 @@ const cancel = (s: string): string => `
     PERFORM ${s}.end_groups(now, ARRAY[the_id]);
     PERFORM ${s}.tell_ends(ARRAY[the_id]);
     RETURN 'cancelled';
-  END $$;
-  -- Processes of versions that give dead letters no new texts still call this one.
-  CREATE OR REPLACE FUNCTION ${s}.revive(at bigint, ageing bigint, the_ids text[]) RETURNS TABLE (revived_queue text)
-  LANGUAGE sql AS $$
-    WITH given AS (SELECT ${clock} AS now),
-    found AS (DELETE FROM ${s}.dead WHERE id = ANY (the_ids) RETURNING *),
-    back AS (
-      INSERT INTO ${s}.jobs (${recordNames}, turn, rank, interrupted, cancel_requested, body)
-      SELECT ${recordNames.replace('ready_at, attempt', 'now, 0')}, nextval('${s}.turns'),
-        now + priority * ageing, false, false, body FROM found, given
-      RETURNING queue, rank, seq, ready_at, id)
-    INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM back RETURNING queue
-  $$;`;
+  END $$;`;
 
 /** How many days of the history have their tables made in advance. */
 const daysAhead = 7;
@@ -88,7 +74,7 @@ const mostCounted = 1_000_000;
  * Days are UTC. A day without a table (no worker ran for a week) is written to `history_other`, and stays there. A step that would have
  * to wait for a long reader such as a backup is postponed: while it waited, it would block every ack and enqueue.
  */
-export const daysOfHistory = (s: string): string => `
+const daysOfHistory = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.make_days(at bigint) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     day_ms constant bigint := 86400000;
@@ -155,23 +141,123 @@ export const daysOfHistory = (s: string): string => `
     RETURN gone;
   END $$;`;
 
-/** A publication of all tables, as for change data capture, refuses to change rows of a table that has nothing to name them by. */
-export const replicaIdentities = (s: string): string => `
-  DO $$
+/** An id may come again, so only what has just ended is looked at, which is in one day. */
+const justNowMs = 60_000;
+
+/**
+ * Records that are kept longer or shorter than the others. Days of the history are dropped whole, so those of completed jobs are moved to a
+ * part of their own: it holds what has ended an age after any day.
+ */
+const keepEnded = (s: string): string => `
+  -- Called around a settlement, in its statement: positions in p_ids that were settled, NULL = all, which it answers too. Of some of them
+  -- p_which says the position, and p_keeps how long the record is kept.
+  CREATE OR REPLACE FUNCTION ${s}.keep_ended(settled int[], at bigint, p_ids text[], p_which int[], p_keeps bigint[])
+  RETURNS int[] LANGUAGE plpgsql AS $$
   DECLARE
-    keyless regclass;
+    now bigint := ${clock};
+    k record;
   BEGIN
-    FOR keyless IN
-      SELECT c.oid FROM pg_class c WHERE c.relnamespace = '${s}'::regnamespace AND c.relkind = 'r' AND c.relreplident = 'd'
-        AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
-    LOOP
-      EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', keyless);
+    FOR k IN SELECT p_ids[w.n] AS id, w.keep FROM unnest(p_which, p_keeps) w (n, keep) WHERE settled IS NULL OR w.n = ANY (settled) LOOP
+      IF k.keep = 0 THEN
+        DELETE FROM ${s}.history WHERE id = k.id AND finished_at BETWEEN now - ${justNowMs} AND now + ${justNowMs};
+        DELETE FROM ${s}.dead WHERE id = k.id;
+      ELSE
+        UPDATE ${s}.history SET finished_at = finished_at + ${apartFrom}, keep_until = finished_at + k.keep
+        WHERE id = k.id AND finished_at BETWEEN now - ${justNowMs} AND now + ${justNowMs};
+        UPDATE ${s}.dead SET keep_until = finished_at + k.keep WHERE id = k.id;
+      END IF;
     END LOOP;
+    RETURN settled;
+  END $$;`;
+
+/** Tells of jobs that end with this transaction, and answers how many it has told. */
+const tellEnds = (s: string): string => `
+  CREATE OR REPLACE FUNCTION ${s}.tell_ends(ids text[]) RETURNS int LANGUAGE plpgsql AS $$
+  DECLARE
+    told int := 0;
+  BEGIN
+    IF EXISTS (SELECT FROM ${s}.waits) THEN
+      PERFORM pg_notify(w.channel, w.id) FROM ${s}.waits w WHERE w.id = ANY (ids);
+      GET DIAGNOSTICS told = ROW_COUNT;
+    END IF;
+    RETURN told;
   END $$;`;
 
 /**
- * The functions that read and write what a job is, in place of those that are there.
+ * Changes or removes jobs that wait, and answers for each. A narrow row is owned by who deletes it, as in a fetch: so a job is given out
+ * before the change or after it. It is deleted also where only the text changes, because a fetch that began before would read the old one.
  *
- * @param s the schema's name, quoted
+ * @param s the schema's name, quoted. In the function `delay` NULL = the time stays, `old_body` NULL = whatever its text is, `new_body` NULL = text
+ * and facts stay.
  */
-export const rareFunctions = (s: string): string => `${cancel(s)} ${statsFunctions(s)} ${recordFunction(s)}`;
+const waitingFunction = (s: string): string => `
+  CREATE OR REPLACE FUNCTION ${s}.change_waiting(
+    at bigint, ageing bigint, p_queues text[], p_ids text[], remove boolean, new_priority int, delay bigint,
+    old_body text, new_body text, new_key text, new_schedule text, new_facts text, channel text, notified text[]
+  ) RETURNS boolean[] LANGUAGE plpgsql ${hot} AS $$
+  DECLARE
+    now bigint := ${clock};
+    the record;
+    j record;
+    weight bigint;
+    answers boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);
+  BEGIN
+    PERFORM ${s}.lock_groups(p_ids);
+    FOR the IN SELECT * FROM unnest(p_queues, p_ids) WITH ORDINALITY g (queue, id, n) ORDER BY g.id LOOP
+      LOOP
+        SELECT k.queue, k.rank, k.seq, k.ready_at INTO j FROM ${s}.jobs k WHERE k.id = the.id AND k.queue = the.queue AND (
+          EXISTS (SELECT FROM ${s}.ready r WHERE r.queue = k.queue AND r.rank = k.rank AND r.seq = k.seq)
+          OR EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = k.queue AND d.ready_at = k.ready_at AND d.seq = k.seq)
+          OR EXISTS (SELECT FROM ${s}.grouped g WHERE g.id = k.id AND g.state = ${GroupState.inLine}));
+        EXIT WHEN NOT FOUND;
+        DELETE FROM ${s}.ready r WHERE r.queue = j.queue AND r.rank = j.rank AND r.seq = j.seq;
+        IF NOT FOUND THEN
+          DELETE FROM ${s}.delayed d WHERE d.queue = j.queue AND d.ready_at = j.ready_at AND d.seq = j.seq;
+        END IF;
+        IF NOT FOUND THEN
+          PERFORM FROM ${s}.grouped g WHERE g.id = the.id AND g.state = ${GroupState.inLine};
+        END IF;
+        -- Another transaction may have moved it between the two statements: then it is looked for again.
+        CONTINUE WHEN NOT FOUND;
+        -- Nobody else changes it from here on.
+        SELECT k.rank, k.ready_at, k.created_at, k.priority, coalesce(k.body = old_body, true) AS same INTO j
+        FROM ${s}.jobs k WHERE k.id = the.id;
+        IF NOT j.same THEN
+          PERFORM ${s}.line(now, true, the.id);
+          EXIT;
+        END IF;
+        answers[the.n] := true;
+        IF remove THEN
+          DELETE FROM ${s}.jobs WHERE id = the.id;
+          PERFORM ${s}.end_groups(now, ARRAY[the.id]);
+          PERFORM ${s}.tell_ends(ARRAY[the.id]);
+          EXIT;
+        END IF;
+        weight := coalesce(new_priority, j.priority) * ageing;
+        IF delay > 0 THEN
+          j.ready_at := now + delay;
+          j.rank := j.ready_at + weight;
+        ELSIF delay IS NULL OR j.ready_at <= now THEN
+          j.rank := j.rank - j.priority * ageing + weight;
+        ELSE
+          j.ready_at := now;
+          j.rank := j.created_at + weight;
+        END IF;
+        UPDATE ${s}.jobs SET ready_at = j.ready_at, rank = j.rank, priority = coalesce(new_priority, priority) WHERE id = the.id;
+        UPDATE ${s}.grouped SET lag = weight, state = CASE state WHEN ${GroupState.head} THEN ${GroupState.leased} ELSE state END WHERE id = the.id;
+        IF new_body IS NOT NULL THEN
+          UPDATE ${s}.jobs SET body = new_body, idempotency_key = new_key, schedule = new_schedule, facts = new_facts WHERE id = the.id;
+        END IF;
+        PERFORM ${s}.line(now, true, the.id);
+        EXIT;
+      END LOOP;
+    END LOOP;
+    PERFORM pg_notify(channel, queue) FROM unnest(notified) queue WHERE channel IS NOT NULL;
+    RETURN answers;
+  END $$;`;
+
+/** @param s the schema's name, quoted */
+export const rareFunctions = (s: string): string =>
+  [keyFunctions, cancel, daysOfHistory, keepEnded, tellEnds, waitingFunction]
+    .map((part) => part(s))
+    .join('\n');

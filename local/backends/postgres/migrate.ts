@@ -2,15 +2,13 @@
 
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import { onClient, type Pool, type PostgresClient } from './client.ts';
-import { migrations } from './schema.ts';
+import { create, schemaVersion, upgrades } from './schema.ts';
 
 export interface MigrationResult {
   /** `null` = there was nothing. */
   readonly from: number | null;
   readonly to: number;
 }
-
-const latest = migrations.length;
 
 /**
  * A session that has looked for a schema in vain may go on believing so within its transaction, although another session has made
@@ -23,7 +21,7 @@ const migrationTimeoutMs = 3_600_000;
 
 export async function migrate(pool: Pool, schema: string): Promise<MigrationResult> {
   const before = await versionOf(pool, schema);
-  if (before.from === latest) return before;
+  if (before.from === schemaVersion) return before;
   return onClient(pool, async (client) => {
     const run = (text: string, values?: unknown[]) =>
       client.query({ text, ...(values && { values }), query_timeout: migrationTimeoutMs });
@@ -35,13 +33,14 @@ export async function migrate(pool: Pool, schema: string): Promise<MigrationResu
     await run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`longshore ${schema}`]);
     await run(seeNewSchemas);
     const from = await readVersion(client, schema);
-    refuseNewer(schema, from);
-    if (from === null) await create(client, schema);
-    for (const step of migrations.slice(from ?? 0)) await run(step(schema));
-    await run(`UPDATE ${schema}.longshore SET version = $1`, [latest]);
+    refuseOthers(schema, from);
+    if (from === null) await begin(client, schema);
+    const step = from === null ? create : upgrades.get(from);
+    if (step) await run(step(schema));
+    await run(`UPDATE ${schema}.longshore SET version = $1`, [schemaVersion]);
     await run(`SELECT ${schema}.make_days(NULL)`);
     await run('COMMIT');
-    return { from, to: latest };
+    return { from, to: schemaVersion };
   });
 }
 
@@ -53,8 +52,8 @@ export async function makeDays(pool: Pool, schema: string): Promise<void> {
 export async function versionOf(pool: Pool, schema: string): Promise<MigrationResult> {
   return onClient(pool, async (client) => {
     const from = await readVersion(client, schema);
-    refuseNewer(schema, from);
-    return { from, to: latest };
+    refuseOthers(schema, from);
+    return { from, to: schemaVersion };
   });
 }
 
@@ -70,7 +69,7 @@ async function readVersion(client: PostgresClient, schema: string): Promise<numb
   return rows[0] ? Number(rows[0].version) : null;
 }
 
-async function create(client: PostgresClient, schema: string): Promise<void> {
+async function begin(client: PostgresClient, schema: string): Promise<void> {
   // Asked first, because a user without the right to create schemas may still own this one.
   const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS found', [schema]);
   if (!rows[0]!.found) await client.query(`CREATE SCHEMA ${schema}`);
@@ -86,10 +85,14 @@ function refuseOtherEncoding({ encoding, name }: { readonly encoding: string; re
   );
 }
 
-function refuseNewer(schema: string, from: number | null): void {
-  if (from === null || from <= latest) return;
+function refuseOthers(schema: string, from: number | null): void {
+  if (from === null || from === schemaVersion || upgrades.has(from)) return;
+  const [expected, why] =
+    from > schemaVersion
+      ? [`${schemaVersion} or older`, 'a newer Longshore has migrated it. Upgrade this process.']
+      : [schemaVersion, 'no release has made it. Use another schema.'];
   throw new LongshoreError(
     'SCHEMA_VERSION',
-    `Expected schema ${schema} at version ${latest} or older, got ${from}: a newer Longshore has migrated it. Upgrade this process.`,
+    `Expected schema ${schema} at version ${expected}, got ${from}: ${why}`,
   );
 }

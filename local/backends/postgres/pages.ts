@@ -6,10 +6,10 @@
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { JobRecord, RecordFilter, RecordPage } from '../../../core/contract/store.ts';
 import { cursorOf, matches, mostLooked, positionIn } from '../../../core/kit/records/filter.ts';
+import { GroupState } from '../shared/groups.ts';
 import { JobState } from '../shared/report-lines.ts';
 import { storable } from './arrays.ts';
 import type { Row } from './client.ts';
-import { GroupState } from './group-pieces.ts';
 import { readInOrder } from './in-order.ts';
 import { storedKey } from './keys.ts';
 import { leasedOf, positionOf, type RecordTable, recordOf, recordTables, type TableName } from './rows.ts';

@@ -4,14 +4,13 @@ import { groupedReads } from '../shared/grouped-reads.ts';
 import { textArray } from './arrays.ts';
 import { purgeBatches } from './batches-sql.ts';
 import type { PostgresEnds } from './ends.ts';
-import { cameFrom, thenCame } from './groups.ts';
+import { cameFrom, thenCame } from './group-pieces.ts';
 import { ownership } from './lease-table.ts';
 import { purgeLimits } from './limits-sql.ts';
 import { cancelPayload, channelOf } from './listen.ts';
 import { createPages } from './pages.ts';
-import { usualEnd } from './retention-sql.ts';
 import { recordOf } from './rows.ts';
-import { removeSome, stepSize, timeOf } from './sql.ts';
+import { removeSome, stepSize, timeOf, usualEnd } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { purgeTexts } from './texts-sql.ts';
 

@@ -3,10 +3,10 @@
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { AbandonReason, JobStatus } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
+import { GroupState } from '../shared/groups.ts';
 import { JobState, recordOf as storedRecordOf } from '../shared/report-lines.ts';
 import type { Row } from './client.ts';
-import { GroupState } from './group-pieces.ts';
-import { finishedAt } from './retention-sql.ts';
+import { finishedAt } from './sql.ts';
 
 /** In the order that `recordOf` reads; and where the row stands in a list, and after how many others of its table. */
 const recordColumns =
@@ -60,8 +60,7 @@ export function recordFunction(s: string): string {
   const one = ({ name, columns, select }: RecordTable, where = '') =>
     select(`(SELECT ${columns}, 0::bigint AS n FROM ${name} WHERE id = the_id ${where})`);
   return `
-  DROP FUNCTION IF EXISTS ${s}.record(text, bigint);
-  CREATE FUNCTION ${s}.record(the_id text, since bigint) RETURNS TABLE (
+  CREATE OR REPLACE FUNCTION ${s}.record(the_id text, since bigint) RETURNS TABLE (
     id text, queue text, job text, tenant_id text, state int, priority smallint, created_at bigint, ready_at bigint, attempt int,
     finished_at bigint, reason text, error text, progress text, reports text, facts text, seq bigint, n bigint
   ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$

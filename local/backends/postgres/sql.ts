@@ -7,10 +7,6 @@
 export const hot = `SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
   SET plan_cache_mode = force_generic_plan SET jit = off`;
 
-/** These tables are filled and emptied all the time: they are vacuumed by what changed, not by a share of what is there. */
-export const busy = `WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000,
-  autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0)`;
-
 /** The database's time in epoch ms. */
 export const databaseTime = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
@@ -37,3 +33,12 @@ export const recordNames =
 
 /** The same of a row. */
 export const recordNamesOf = (row: string): string => recordNames.replace(/\w+/g, (name) => `${row}.${name}`);
+
+/** Added to `finished_at` of records that are kept longer or shorter than others of their day: 2^52, of which no real time has a bit. */
+export const apartFrom = 2 ** 52;
+
+/** The real one. */
+export const finishedAt = `(finished_at & ${apartFrom - 1})`;
+
+/** NULL = it has an end of its own. One column, because Postgres takes IS NULL to be rare: it would read all others and sort them. */
+export const usualEnd = '(CASE WHEN keep_until IS NULL THEN finished_at END)';

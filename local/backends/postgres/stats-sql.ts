@@ -1,6 +1,6 @@
 /** How a queue is counted, however long it is. */
 
-import { GroupState } from './group-pieces.ts';
+import { GroupState } from '../shared/groups.ts';
 import { clock, hot } from './sql.ts';
 
 /** Up to so many are counted one by one; of more a sample tells how many there are. */

@@ -4,7 +4,7 @@ import type { Check, Problem } from '../../../core/contract/diagnosis.ts';
 import { CannotLook } from '../../../core/kit/diagnosis/checks-of.ts';
 import type { PostgresFacts } from './diagnosed-database.ts';
 import { versionOf } from './migrate.ts';
-import { migrations } from './schema.ts';
+import { create } from './schema.ts';
 
 /** Ten times of what starts a vacuum of the busy tables, as is the tenth of their rows that comes to it. */
 const mostDead = 50_000;
@@ -15,22 +15,16 @@ const mostBytesPerRow = 1_000;
 const leastRows = 1_000;
 const outboxLateMs = 300_000;
 
-/** Names of tables and indexes that the migrations make. */
+/** Names of indexes, and of tables that have a primary key. */
 export function madeByMigrations(): {
   readonly indexes: readonly string[];
   readonly keyed: readonly string[];
 } {
-  const text = migrations.map((step) => step('s')).join('\n');
-  const renames = text.matchAll(/ALTER (?:TABLE|INDEX) s\.(\w+) RENAME TO (\w+)/g);
-  const nameNow = new Map([...renames].map(([, from, to]) => [from!, to!]));
-  const drops = [...text.matchAll(/DROP TABLE (s\.\w+(?:, s\.\w+)*);/g)];
-  const isGone = new Set(drops.flatMap(([, tables]) => tables!.split(', ').map((name) => name.slice(2))));
-  const indexes = [...text.matchAll(/CREATE (?:UNIQUE )?INDEX (\w+) ON s\.(\w+)/g)]
-    .filter(([, , table]) => !isGone.has(table!))
-    .map(([, name]) => nameNow.get(name!) ?? name!);
-  const keyed = [...text.matchAll(/CREATE TABLE s\.(\w+) \(([^;]*)/g)]
-    .filter(([, name, columns]) => /PRIMARY KEY/.test(columns!) && !isGone.has(name!))
-    .map(([, name]) => nameNow.get(name!) ?? name!);
+  const text = create('s');
+  const indexes = [...text.matchAll(/CREATE INDEX (\w+) ON s\./g)].map(([, name]) => name!);
+  const keyed = [...text.matchAll(/CREATE (?:UNLOGGED )?TABLE s\.(\w+) \(([^;]*)/g)]
+    .filter(([, , columns]) => /PRIMARY KEY/.test(columns!))
+    .map(([, name]) => name!);
   return { indexes, keyed };
 }
 

@@ -6,7 +6,7 @@ import type { PostgresClient } from './client.ts';
 import type { Database } from './database.ts';
 import { postgresError, sqlState } from './errors.ts';
 import { seeNewSchemas } from './migrate.ts';
-import { migrations } from './schema.ts';
+import { schemaVersion } from './schema.ts';
 
 type TransactionClient = SqlTransaction & Pick<PostgresClient, 'getTransactionStatus'>;
 
@@ -23,7 +23,7 @@ export function createTransactionCheck(db: Database): (tx: TransactionClient) =>
     const found = await tx.query('SELECT to_regclass($1) IS NOT NULL AS found', [`${s}.longshore`]);
     if (!(found.rows[0] as { found: boolean }).found) return false;
     const { rows } = await tx.query(`SELECT version FROM ${s}.longshore`);
-    return Number((rows[0] as { version: number } | undefined)?.version) === migrations.length;
+    return Number((rows[0] as { version: number } | undefined)?.version) === schemaVersion;
   }
 
   return async (tx) => {

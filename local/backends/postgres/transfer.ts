@@ -5,14 +5,13 @@ import type { MessageFacts } from '../../../core/contract/facts.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { groupingIn } from '../shared/groups.ts';
+import { GroupState, groupingIn } from '../shared/groups.ts';
 import { JobState, reportLine, reportsIn } from '../shared/report-lines.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { Row } from './client.ts';
 import { refusal } from './enqueue.ts';
 import { factArrays } from './facts.ts';
-import { GroupState, groupingOf } from './group-pieces.ts';
-import { groupArrays } from './groups.ts';
+import { groupArrays, groupingOf } from './group-pieces.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 

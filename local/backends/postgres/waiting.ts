@@ -1,10 +1,10 @@
 import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
+import { GroupState } from '../shared/groups.ts';
 import { notifying } from '../shared/notifier.ts';
 import { storable, textArray } from './arrays.ts';
 import { refusal } from './enqueue.ts';
 import { storedFacts } from './facts.ts';
-import { GroupState } from './group-pieces.ts';
-import { cameFrom, thenCame } from './groups.ts';
+import { cameFrom, thenCame } from './group-pieces.ts';
 import type { PostgresState } from './state.ts';
 
 export function postgresWaiting(state: PostgresState, maxBodyBytes: number): PendingJobs {

@@ -3,6 +3,17 @@
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { MovedJob } from '../../move/contract.ts';
 
+/** Where a job of a group is. The numbers are stored. */
+export const GroupState = {
+  /** In no narrow table: its row in `grouped` is all that says that it waits. */
+  inLine: 0,
+  /** In `ready`; or in `delayed`, while the others wait for its retry. */
+  head: 1,
+  /** In `delayed`: it joins the line when its time has come. */
+  apart: 2,
+  leased: 3,
+} as const;
+
 /**
  * The next message of a group counts as ready after the one before it, so that groups take turns within a millisecond too. A group that
  * is alone may be given out faster than that: it is this much ahead at most when others come.

@@ -1,7 +1,7 @@
 import type { PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
+import { GroupState } from '../shared/groups.ts';
 import { sqliteDeadLetters } from './dead-letters.ts';
-import { GroupState } from './group-tables.ts';
 import { peekColumns } from './rows.ts';
 import { isDead, stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';

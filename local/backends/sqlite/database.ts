@@ -6,7 +6,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { checkInteger } from '../../../core/base/checks.ts';
 import { config, type ErrorCode, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
-import { applicationId, migrations } from './schema.ts';
+import { applicationId, create, schemaVersion } from './schema.ts';
+import { upgrades } from './upgrade.ts';
 
 export type Database = ReturnType<typeof openDatabase>;
 
@@ -78,27 +79,38 @@ function configure(db: DatabaseSync, path: string, synchronous: string): { from:
       `Expected ${path} to be a Longshore queue or a new file, got another program's database. Give the queue its own file.`,
     );
   }
-  if (version > migrations.length) {
-    throw new LongshoreError(
-      'SCHEMA_VERSION',
-      `Expected ${path} at schema version ${migrations.length} or older, got ${version}: a newer Longshore has written it. Upgrade this process.`,
-    );
-  }
+  refuseOthers(path, version);
   // Several processes may open a new file together. Switching to WAL needs the file alone for a moment and, unlike a write, does not
   // wait by itself.
   retryBusy(() => db.exec('PRAGMA journal_mode = WAL'));
   db.exec(`PRAGMA synchronous = ${synchronous}`);
-  const versions = { from: version === 0 ? null : version, to: migrations.length };
-  if (version === migrations.length) return versions;
+  const versions = { from: version === 0 ? null : version, to: schemaVersion };
+  if (version === schemaVersion) return versions;
   db.exec('BEGIN IMMEDIATE');
   try {
-    for (let next = pragma(db, 'user_version'); next < migrations.length; next++) db.exec(migrations[next]!);
-    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
+    const now = pragma(db, 'user_version'); // another process may have changed it
+    refuseOthers(path, now);
+    const step = now === 0 ? create : upgrades.get(now);
+    db.exec(
+      `${step ?? ''}; PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT`,
+    );
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
   return versions;
+}
+
+function refuseOthers(path: string, version: number): void {
+  if (version === 0 || version === schemaVersion || upgrades.has(version)) return;
+  const [expected, why] =
+    version > schemaVersion
+      ? [`${schemaVersion} or older`, 'a newer Longshore has written it. Upgrade this process.']
+      : [schemaVersion, 'no release has written it. Take another file.'];
+  throw new LongshoreError(
+    'SCHEMA_VERSION',
+    `Expected ${path} at schema version ${expected}, got ${version}: ${why}`,
+  );
 }
 
 function pragma(db: DatabaseSync, name: string): number {

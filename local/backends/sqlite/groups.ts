@@ -1,8 +1,7 @@
 /** Of each group one job stands in `ready`; the others wait in line. All calls are inside a transaction. */
 
-import { type Grouping, mostAheadMs } from '../shared/groups.ts';
+import { type Grouping, GroupState, mostAheadMs } from '../shared/groups.ts';
 import type { Database } from './database.ts';
-import { GroupState } from './group-tables.ts';
 import type { NarrowRow } from './rows.ts';
 import { stepSize } from './schema.ts';
 

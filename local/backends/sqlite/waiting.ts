@@ -1,7 +1,7 @@
 import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
 import { checkBody } from '../../../core/kit/body-limit.ts';
+import { GroupState } from '../shared/groups.ts';
 import { reschedule } from '../shared/reschedule.ts';
-import { GroupState } from './group-tables.ts';
 import { type NarrowRow, replaceText } from './rows.ts';
 import type { SqliteState } from './state.ts';
 

@@ -57,19 +57,6 @@ export function storedApp(clock: ReturnType<typeof clockAt>, handle: Handle, new
   return { app, send, charge };
 }
 
-export const beat: Contract.WorkerBeat = {
-  id: 'worker-1',
-  host: 'host-1',
-  pid: 42,
-  queues: ['mail', 'cards'],
-  concurrency: 10,
-  startedAt: storedAt,
-  seenAt: storedAt + 60_000,
-  running: 1,
-  counts: { acked: 2, requeued: 1, 'dead-lettered': 1, rejected: 0, 'skipped-idempotent': 0 },
-  memoryBytes: 60_000_000,
-};
-
 /** Payloads too large for an envelope. */
 export function payloadsIn(kept: Map<string, Uint8Array>): Contract.PayloadStore {
   return {

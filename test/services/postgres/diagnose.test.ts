@@ -87,8 +87,8 @@ describe('a Postgres server', () => {
     const t = await migrated();
     expect(madeByMigrations().indexes).toContain('ready_rank');
     await sql(`DROP INDEX ${t.schema}.ready_rank; ALTER TABLE ${t.schema}.jobs DROP CONSTRAINT jobs_pkey`);
-    await sql(`INSERT INTO ${t.schema}.workers VALUES ('a', 1, ''), ('b', 1, '')`);
-    const building = sql(`CREATE UNIQUE INDEX CONCURRENTLY twice ON ${t.schema}.workers (seen_at)`);
+    await sql(`INSERT INTO ${t.schema}.limit_holds VALUES ('a', 1), ('b', 1)`);
+    const building = sql(`CREATE UNIQUE INDEX CONCURRENTLY twice ON ${t.schema}.limit_holds (until)`);
     await expect(building).rejects.toThrow(/could not create unique index/);
     const { 'postgres.indexes': found } = await foundIn(t);
     expect(found!.map(({ text }) => /The (index \w+|.*key of \w+) is (\w+)/.exec(text)!.slice(1))).toEqual([

@@ -1,12 +1,10 @@
-/** Limits in Postgres: in large calls, in databases of other habits, and in a schema of the version before. */
+/** Limits in Postgres: in large calls, and in databases of other habits. */
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../core/base/clock.ts';
 import type { Contract } from '../../../core/index.ts';
-import { postgres, postgresStore } from '../../../local/backends/postgres/index.ts';
-import { migrations } from '../../../local/backends/postgres/schema.ts';
+import { postgresStore } from '../../../local/backends/postgres/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
-import { runSql } from './load.ts';
 import { type Database, freshDatabase } from './schemas.ts';
 
 let database: Database;
@@ -88,16 +86,5 @@ describe('limits in Postgres', () => {
     await first!.reset('clock');
     await first!.reset('held');
     for (const store of stores) await store.close();
-  });
-
-  it('are added to a schema of the version before, which keeps its jobs', async () => {
-    const [schema, s] = ['old', '"old"'];
-    await runSql(database.url, `CREATE SCHEMA ${s}; CREATE TABLE ${s}.longshore (version int NOT NULL)`);
-    await runSql(database.url, `INSERT INTO ${s}.longshore VALUES (6)`);
-    for (const step of migrations.slice(0, 6)) if (step(s)) await runSql(database.url, step(s));
-    const backend = postgres({ url: database.url, schema });
-    expect(await backend.migrate!()).toEqual({ from: 6, to: migrations.length });
-    expect(await backend.stores!.limits!.take([ask('one')])).toEqual([{ taken: true, limit: 1, largest: 1 }]);
-    await backend.close();
   });
 });

@@ -9,6 +9,7 @@ import { createApp, defineJob, keyRing } from '../../../core/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { startLocal } from '../../../local/start.ts';
 import { cli, imports, project, root } from '../../e2e/cli/kit.ts';
+import { sqlText } from '../../kit/stored/everything/restore.ts';
 import { until } from '../../kit/until.ts';
 import { message } from '../sqlite/messages.ts';
 import { runSql } from './load.ts';
@@ -65,6 +66,48 @@ describe('migrating', () => {
       message: expect.stringMatching(/got no tables\. Run `longshore migrate`/),
     });
     expect(events).toEqual([]);
+    await backend.close();
+  });
+
+  it('of a database of version 0.1.0 ends with the columns, indexes and functions of a new schema', async () => {
+    const { url } = database;
+    await runSql(url, await sqlText('postgres.sql'));
+    for (const schema of ['longshore', 'fresh']) {
+      const backend = postgres({ url, schema });
+      await backend.migrate!();
+      await backend.close();
+    }
+    const of = async (schema: string) => {
+      const rows = await runSql(
+        url,
+        `SELECT format('%s.%s %s %s', table_name, column_name, data_type, is_nullable) AS text FROM information_schema.columns
+         WHERE table_schema = $1 AND table_name NOT IN ('steps', 'schedules', 'audit', 'workers') AND table_name !~ '^history_[0-9]'
+         UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = $1 AND tablename <> 'workers' AND tablename !~ '^history_[0-9]'
+         UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = to_regnamespace($1)`,
+        [schema],
+      );
+      const names = /"?\b(longshore|fresh)\b"?\.?/g; // not every one is written where it is in the search path
+      return (rows as { text: string }[])
+        .map(({ text }) => text.replaceAll(names, '').replace('steps_pkey', 'texts_pkey'))
+        .sort();
+    };
+    expect(await of('longshore')).toEqual(await of('fresh'));
+  });
+
+  it.each([
+    [9, /version 14, got 9: no release has made it/],
+    [99, /version 14 or older, got 99: a newer Longshore has migrated it/],
+  ])('refuses a schema of version %i', async (version, message) => {
+    const { url } = database;
+    await runSql(
+      url,
+      `CREATE SCHEMA longshore; CREATE TABLE longshore.longshore AS SELECT ${version} AS version`,
+    );
+    const backend = postgres(url);
+    await expect(backend.migrate!()).rejects.toMatchObject({
+      code: 'SCHEMA_VERSION',
+      message: expect.stringMatching(message),
+    });
     await backend.close();
   });
 

@@ -1,8 +1,9 @@
-/** What version 13 has kept in tables of their own is moved into texts, and processes of version 13 may still run beside. */
+/** What version 0.1.0 has kept in tables of their own is moved into texts, and processes of that version may still run beside. */
 
 import { afterAll, expect, it } from 'vitest';
 import { postgres } from '../../../local/backends/postgres/index.ts';
-import { migrations } from '../../../local/backends/postgres/schema.ts';
+import { schemaVersion } from '../../../local/backends/postgres/schema.ts';
+import { sqlText } from '../../kit/stored/everything/restore.ts';
 import { auditEntry } from '../../testing/laws/audit-entry.ts';
 import { runSql } from './load.ts';
 import { freshDatabase } from './schemas.ts';
@@ -10,12 +11,13 @@ import { freshDatabase } from './schemas.ts';
 const database = await freshDatabase();
 afterAll(() => database.drop());
 
-it('steps, schedules, numbers, the audit log and workers of version 13 are there', async () => {
-  const [schema, s] = ['old', '"old"'];
+it('steps, schedules, numbers, the audit log and workers of version 0.1.0 are there', async () => {
+  const s = 'longshore';
   const sql = (text: string) => runSql(database.url, text);
-  await sql(`CREATE SCHEMA ${s}; CREATE TABLE ${s}.longshore (version int NOT NULL)`);
-  await sql(`INSERT INTO ${s}.longshore VALUES (13)`);
-  for (const step of migrations.slice(0, 13)) if (step(s)) await sql(step(s));
+  await sql(await sqlText('postgres.sql'));
+  await sql(
+    `TRUNCATE ${['steps', 'schedules', 'metrics', 'audit', 'workers'].map((table) => `${s}.${table}`).join(', ')}`,
+  );
   const now = Date.now();
   const add = (table: string, ...values: (string | number | boolean | null)[]) =>
     sql(
@@ -35,8 +37,8 @@ it('steps, schedules, numbers, the audit log and workers of version 13 are there
   };
   await add('workers', 'w1', now, JSON.stringify(beat), true);
 
-  const backend = postgres({ url: database.url, schema });
-  expect(await backend.migrate!()).toEqual({ from: 13, to: migrations.length });
+  const backend = postgres(database.url);
+  expect(await backend.migrate!()).toEqual({ from: 10, to: schemaVersion });
   const { steps, schedules, metrics, audit, workers } = backend.stores!;
   expect(await steps!.read('job:a')).toMatchObject({ text: '"step"', version: 'v1' });
   const [first, second] = await schedules!.list({ max: 10 });
@@ -62,7 +64,7 @@ it('steps, schedules, numbers, the audit log and workers of version 13 are there
   expect(await workers!.list(0)).toMatchObject([{ id: 'w1', pid: 1 }]);
   expect(await workers!.heartbeat({ ...beat, seenAt: Date.now() })).toEqual({ drain: true });
 
-  // As a worker of version 13 does.
+  // As a worker of version 0.1.0 does.
   const text =
     await sql(`INSERT INTO ${s}.steps (name, version, ends_at, text) VALUES ('job:b', 'v', ${now + 60_000}, '1')
     ON CONFLICT (name) DO NOTHING RETURNING 1`);

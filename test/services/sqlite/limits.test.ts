@@ -8,9 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Contract } from '../../../core/index.ts';
 import { sqlite, sqliteStore } from '../../../local/backends/sqlite/index.ts';
 import { limitStatements } from '../../../local/backends/sqlite/limits.ts';
-import { applicationId, migrations } from '../../../local/backends/sqlite/schema.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
-import { message } from './messages.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longshore-'));
 const path = join(folder, 'jobs.db');
@@ -61,24 +59,6 @@ describe('limits in a SQLite file', () => {
     for (let gone = 1; gone > 0; counts.push(gone)) gone = await records.purge();
     expect(counts[0]).toBe(1_001);
     expect(counts.reduce((sum, count) => sum + count)).toBe(12_002);
-  });
-
-  it('are added to a file of the version before, which keeps its jobs', async () => {
-    const old = join(folder, 'old.db');
-    const db = new DatabaseSync(old);
-    for (const sql of migrations.slice(0, 6)) db.exec(sql);
-    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = 6`);
-    db.exec(`INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, body)
-      VALUES ('kept', 'mail', 'send', 5, 1, 1, 1, 'text')`);
-    db.close();
-    const backend = sqlite(old);
-    expect(await backend.migrate!()).toEqual({ from: 6, to: migrations.length });
-    const { limits: added } = backend.stores!;
-    expect(await added!.take([ask('one')])).toEqual([{ taken: true, limit: 1, largest: 1 }]);
-    await backend.enqueue([message({ id: 'new' })]);
-    const leases = await backend.fetch({ queues: ['mail'], max: 2, leaseMs: 1_000, waitMs: 0 });
-    expect(leases.map(({ body }) => body)).toContain('text');
-    await backend.close();
   });
 
   it('go with the file, for the queue and the store in it', async () => {

@@ -1,4 +1,4 @@
-/** Steps in a SQLite file: files of the version before get them, and a purge is bounded. */
+/** Steps in a SQLite file: a purge is bounded. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,28 +6,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sqlite, sqliteStore } from '../../../local/backends/sqlite/index.ts';
-import { applicationId, migrations } from '../../../local/backends/sqlite/schema.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longshore-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('steps in a SQLite file', () => {
-  it('are added to a file of the version before, which keeps its jobs', async () => {
-    const old = join(folder, 'old.db');
-    const db = new DatabaseSync(old);
-    for (const sql of migrations.slice(0, 7)) db.exec(sql);
-    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = 7`);
-    db.exec(`INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, body)
-      VALUES ('kept', 'mail', 'send', 5, 1, 1, 1, 'text')`);
-    db.close();
-    const backend = sqlite(old);
-    expect(await backend.migrate!()).toEqual({ from: 7, to: migrations.length });
-    expect(await backend.stores!.steps!.write('job:a', '1', null, 1)).not.toBeNull();
-    const leases = await backend.fetch({ queues: ['mail'], max: 2, leaseMs: 1_000, waitMs: 0 });
-    expect(leases.map(({ body }) => body)).toEqual(['text']);
-    await backend.close();
-  });
-
   it('go with the file, for the queue and the store in it', async () => {
     const both = join(folder, 'both.db');
     const [backend, store] = [sqlite(both), sqliteStore(both)];

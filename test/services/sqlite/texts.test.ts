@@ -1,22 +1,15 @@
-/** What version 8 has kept in tables of their own is moved into texts, and read as before. */
+/** What version 0.1.0 has kept in tables of their own is moved into texts, and read as before. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { sqlite, sqliteStore } from '../../../local/backends/sqlite/index.ts';
-import { applicationId, migrations } from '../../../local/backends/sqlite/schema.ts';
+import { sqliteFile } from '../../kit/stored/everything/restore.ts';
 import { auditEntry } from '../../testing/laws/audit-entry.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'longshore-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-it('steps, schedules, numbers, the audit log and workers of version 8 are there', async () => {
-  const path = join(folder, 'old.db');
+it('steps, schedules, numbers, the audit log and workers of version 0.1.0 are there', async () => {
+  const { path, remove } = await sqliteFile('sqlite.sql');
   const db = new DatabaseSync(path);
-  for (const sql of migrations.slice(0, 8)) db.exec(sql);
-  db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = 8`);
+  for (const table of ['steps', 'schedules', 'metrics', 'audit', 'workers']) db.exec(`DELETE FROM ${table}`);
   const now = Date.now();
   const add = (table: string, ...values: (string | number | null)[]) =>
     db.prepare(`INSERT INTO ${table} VALUES (${values.map(() => '?').join(', ')})`).run(...values);
@@ -77,4 +70,22 @@ it('steps, schedules, numbers, the audit log and workers of version 8 are there'
   const store = sqliteStore(path);
   expect(await store.texts!.read(['job:a'])).toMatchObject([{ text: '"step"' }]);
   await store.close();
+  await remove();
+});
+
+it('a file of version 0.1.0 ends with the columns and indexes of a new one', async () => {
+  const { path, remove } = await sqliteFile('sqlite.sql');
+  const of = async (path: string) => {
+    await sqlite(path).close();
+    const db = new DatabaseSync(path);
+    const found = db.prepare(`
+      SELECT m.name || ' ' || group_concat(c.name || ' ' || c.type || c."notnull" || coalesce(c.dflt_value, ''), ', ' ORDER BY c.name) AS text
+      FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' GROUP BY m.name
+      UNION ALL SELECT trim(sql) FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL ORDER BY text`);
+    const texts = found.all().map(({ text }) => text);
+    db.close();
+    return texts;
+  };
+  expect(await of(path)).toEqual(await of(`${path}-new`));
+  await remove();
 });

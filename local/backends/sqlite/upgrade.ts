@@ -1,8 +1,9 @@
-/** Moves what version 8 has kept in tables of their own into the table of texts. Any word is a version: it was never there. */
+/** By the version of a release, what brings its file to the tables of today. */
 
 import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
 
 const dayMs = 86_400_000;
+/** Any word is a version: it was never there. */
 const moved = `'moved'`;
 /** As core/kit/records/metric-rows.ts does. */
 const withoutSpaces = (name: string): string => `replace(replace(${name}, '%', '%25'), ' ', '%20')`;
@@ -17,7 +18,12 @@ const places = `
   )`;
 const auditEnd = `at + ${auditKeepMs + dayMs}`;
 
-export const oldTexts = `
+export const upgrades: ReadonlyMap<number, string> = new Map([
+  [
+    8, // version 0.1.0, which kept what is a text now in tables of their own
+    `
+  CREATE TABLE texts (name TEXT PRIMARY KEY, version TEXT NOT NULL, ends_at INTEGER, text TEXT NOT NULL) STRICT;
+  CREATE INDEX texts_ends_at ON texts (ends_at) WHERE ends_at IS NOT NULL;
   INSERT INTO texts (name, version, ends_at, text) SELECT name, version, ends_at, text FROM steps;
   INSERT INTO texts (name, version, text)
     SELECT 'schedule/' || name, version, coalesce(next_at, '') || char(10) || text FROM schedules;
@@ -34,4 +40,6 @@ export const oldTexts = `
   INSERT INTO texts (name, version, ends_at, text)
     SELECT 'worker/' || id, ${moved}, seen_at + 3600000, '{"beat":' || beat || ',"lagMs":0' || iif(drain, ',"drain":true', '') || '}'
     FROM workers;
-  DROP TABLE steps; DROP TABLE schedules; DROP TABLE metrics; DROP TABLE audit; DROP TABLE workers;`;
+  DROP TABLE steps; DROP TABLE schedules; DROP TABLE metrics; DROP TABLE audit; DROP TABLE workers;`,
+  ],
+]);
