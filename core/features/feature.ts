@@ -40,7 +40,6 @@ export type RunSlot = (typeof runSlots)[number];
 export type EndSlot = (typeof endSlots)[number];
 
 export interface Feature {
-  readonly name: string;
   /** Brings the payload, before it is checked. */
   readonly load?: RunStep;
   readonly run?: Readonly<Partial<Record<RunSlot, RunStep>>>;

@@ -1,4 +1,4 @@
-/** All features, in one list: this file names them, and the kernel names none. */
+/** All features in one table: this file names them, and the kernel names none. */
 
 import { type App, type AppOptions, appOf } from '../kernel/app/app.ts';
 import { alerts } from './alerts/feature.ts';
@@ -18,11 +18,13 @@ import { steps } from './steps/feature.ts';
 import { transactions } from './transactions/feature.ts';
 import { unique } from './unique/feature.ts';
 
-export const features = [
-  ...[transactions, limits, unique, payloads, chains, idempotency, records],
-  ...[alerts, pings, steps, batches, logs, schedules, metrics, sandbox],
-] satisfies readonly Feature[];
+export const features = {
+  ...{ transactions, limits, unique, payloads, chains, idempotency, records },
+  ...{ alerts, pings, steps, batches, logs, schedules, metrics, sandbox },
+} satisfies Readonly<Record<string, Feature>>;
 
-const installed = installedFrom(features);
+export type FeatureName = keyof typeof features;
+
+const installed = installedFrom(Object.values(features));
 
 export const createApp = (options: AppOptions): App => appOf(options, installed);

@@ -6,6 +6,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { crossedFeatures } from '../docs/crossings.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 export const builtPage = join(root, 'core/surfaces/dashboard/built/page.js');
@@ -30,6 +31,7 @@ export async function compilePage(): Promise<readonly PageFile[]> {
     configFile: false,
     logLevel: 'warn',
     base: './', // it is mounted under any path
+    define: { crossedFeatures: JSON.stringify(crossedFeatures()) },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
       write: false,

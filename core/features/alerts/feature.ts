@@ -4,7 +4,6 @@ import { scoped } from '../../kernel/enqueue/backends.ts';
 import type { Feature } from '../feature.ts';
 
 export const alerts = {
-  name: 'alerts',
   chores: [
     {
       // Each worker asks, and the key of the alerts says whose turn it is: apps that share a backend have alerts of their own, and while

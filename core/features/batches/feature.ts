@@ -18,7 +18,6 @@ const counted: EndStep = {
 };
 
 export const batches = {
-  name: 'batches',
   end: { count: counted },
   chores: [
     {

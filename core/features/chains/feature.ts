@@ -16,7 +16,6 @@ const chained: RunStep = {
 };
 
 export const chains = {
-  name: 'chains',
   run: { 'hand on': chained },
   client: (client) => ({
     chain: (...chain) => code(({ sendChain }) => sendChain(client, ...chain) as never),

@@ -4,7 +4,6 @@ import type { Feature } from '../feature.ts';
 import { guarded } from './attempt.ts';
 
 export const idempotency = {
-  name: 'idempotency',
   run: { key: guarded },
   end: { key: guarded },
 } satisfies Feature;

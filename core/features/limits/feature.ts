@@ -68,7 +68,6 @@ function limitFault({ of, kind, slots, holdMs }: Limit, it: Abilities): string |
 }
 
 export const limits = {
-  name: 'limits',
   needs: needsOfLimits,
   forget: async (client, ids) => code(({ leaveLines }) => leaveLines(client, ids)),
   chores: [

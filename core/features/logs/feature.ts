@@ -11,7 +11,7 @@ const logged: EndStep = {
   settle: ({ run }, end, next) => next({ ...end, report: { ...end.report, log: linesOf(run.lines!) } }),
 };
 
-export const logs = { name: 'logs', end: { log: logged } } satisfies Feature;
+export const logs = { end: { log: logged } } satisfies Feature;
 
 /** Longer lines lose their end. */
 const mostChars = 500;

@@ -7,7 +7,6 @@ import { collectorOf } from './collector.ts';
 const code = door(() => import('./door.ts'));
 
 export const metrics = {
-  name: 'metrics',
   counter: collectorOf,
   chores: [
     {

@@ -13,7 +13,6 @@ export const offloaded = {
 } satisfies Step;
 
 export const payloads = {
-  name: 'payloads',
   load: offloaded,
   end: { payload: offloaded },
 } satisfies Feature;

@@ -23,7 +23,6 @@ export const pinged = {
 } satisfies Step;
 
 export const pings = {
-  name: 'pings',
   run: { monitor: pinged },
   end: { monitor: pinged },
 } satisfies Feature;

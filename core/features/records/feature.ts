@@ -4,7 +4,6 @@ import type { Feature } from '../feature.ts';
 import { recorded, recordedAfterCommit } from './attempt.ts';
 
 export const records = {
-  name: 'records',
   run: { record: recorded },
   end: { 'record after commit': recordedAfterCommit, record: recorded },
 } satisfies Feature;

@@ -7,7 +7,6 @@ const code = door(() => import('./run-isolated.ts'));
 let isUsed = false;
 
 export const sandbox = {
-  name: 'sandbox',
   isolate(...attempt) {
     isUsed = true;
     return code(({ runIsolated }) => runIsolated(...attempt));

@@ -13,6 +13,5 @@ export const schedulesOf = (client: () => Client): Schedules =>
   verbsOf<Schedules>(verbs, async () => code(({ storedVerbs }) => storedVerbs(client())));
 
 export const schedules = {
-  name: 'schedules',
   client: (client) => ({ schedules: schedulesOf(() => client) }),
 } satisfies Feature;

@@ -12,7 +12,6 @@ const remembered: EndStep = {
 };
 
 export const steps = {
-  name: 'steps',
   end: { remember: remembered },
   hasBegun: (it) => (it.ports.client.stores.steps ? code(({ hasSteps }) => hasSteps(it)) : false),
   client: (client) => ({ emit: async (...asked) => code(({ emit }) => emit([client], ...asked)) }),

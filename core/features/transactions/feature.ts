@@ -34,7 +34,6 @@ export const transactional = {
 } satisfies Step;
 
 export const transactions = {
-  name: 'transactions',
   needs: ({ jobs }, it) =>
     jobs.flatMap(({ name, transaction }) => {
       if (!transaction || it.transactions) return [];

@@ -7,7 +7,6 @@ import { needsOfUnique } from './needs.ts';
 const code = door(() => import('./send.ts'));
 
 export const unique = {
-  name: 'unique',
   needs: needsOfUnique,
   uniqueness: {
     ask: async (...asked) => code(({ askUnique }) => askUnique(...asked)),

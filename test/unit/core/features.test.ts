@@ -1,11 +1,12 @@
 /** The table of features: what they add to clients and handlers is what the types of both say. */
 
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { features } from '../../../core/features/table.ts';
+import { features as table } from '../../../core/features/table.ts';
 import type { HandlerContext } from '../../../core/kernel/app/job.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { bench, job } from './kit.ts';
 
+const features = Object.values(table);
 type Every = (typeof features)[number];
 type OwnOfClient =
   | ('app' | 'backend' | 'stores' | 'name' | 'backends' | 'close')
@@ -32,9 +33,7 @@ describe('the table of features', () => {
     expectTypeOf<DoorsOfContext>().toEqualTypeOf<Exclude<keyof HandlerContext, OwnOfContext>>();
   });
 
-  it('names each feature once, and no member of a client or context twice', () => {
-    const names = features.map(({ name }) => name);
-    expect(new Set(names).size).toBe(names.length);
+  it('names no member of a client or context twice', () => {
     const { client } = bench({});
     const members = features.flatMap((one) => [
       ...('client' in one ? Object.keys(one.client(client)) : []).map((name) => `client.${name}`),

@@ -1,0 +1,36 @@
+import { asTheJob, type Crossings } from '../crossings.ts';
+
+export const crossings = {
+  title: 'Pings of schedules',
+  page: 'alerts',
+  on: {
+    ...asTheJob(
+      'update',
+      'promote',
+      'purge',
+      'retention',
+      'discard of a dead letter',
+      'a sender that is frozen',
+      "a step of the host's clock",
+      'move',
+      'a late relay of an outbox',
+      'failover',
+      'a process without the backend',
+    ),
+    cancel: '`fail` is sent for one that runs. One that is cancelled while it waits sends nothing.',
+    remove: 'Nothing is sent: the monitor misses the run.',
+    clear: 'Nothing is sent: the monitor misses the runs.',
+    'retry of a dead letter': '`start` and the end are sent again.',
+    'edit of a dead letter': '`start` and the end are sent again.',
+    'a store that is away': 'The end is sent when the attempt is settled, so perhaps by a later one.',
+    'a worker that is killed': 'No end is sent. The next attempt sends `start` again.',
+    'a stale owner': 'It sends no end: only an attempt that was settled does.',
+    'a second delivery': 'A copy that is skipped sends `success` once more.',
+    'another release': 'A release without the schedule, or without its `ping`, sends nothing.',
+    'a transaction': 'The end is sent after the commit.',
+    'an isolated handler': 'The worker sends them.',
+    'another tenant over HTTP': 'No route shows pings. Schedules made over HTTP have none.',
+    testApp: 'They are sent as elsewhere: give the schedule a function of the test.',
+    check: 'It asks nothing of a backend.',
+  },
+} satisfies Crossings;
