@@ -5,8 +5,7 @@ import { isOnThisMachine } from '../../core/base/loopback.ts';
 import type { KeyStore } from '../../core/contract/store.ts';
 import { type App, type Contract, LongshoreError } from '../../core/index.ts';
 import { serviceBus } from '../../functions/azure/index.ts';
-import { createAppQueues } from '../../local/simulate/service-bus/app-queues.ts';
-import { startServiceBus } from '../../local/simulate/service-bus/server.ts';
+import { createAppQueues, startServiceBus } from '../../local/simulate/service-bus/server.ts';
 
 export interface LocalQueueOptions {
   /** Of `longshore emulate servicebus`; `undefined` = one in this process. */

@@ -1,7 +1,7 @@
 /** What a command knows of the world around it. `process.ts` makes one of the process, tests make their own. */
 
 import type { Clock } from '../../core/base/clock.ts';
-import type { ChannelEnd } from '../dev/peer.ts';
+import type { ChannelEnd } from '../dev/processes.ts';
 import type { SuperviseOptions } from '../dev/supervisor.ts';
 
 export interface Io {

@@ -8,14 +8,22 @@ import type { Input, Result } from '../cli/definition.ts';
 import { messageOf } from '../cli/errors.ts';
 import type { Session } from '../cli/session.ts';
 import { aborted } from '../waiting.ts';
-import type { Begin, DashboardCalls, Serve, SupervisorCalls, WorkerCalls } from './calls.ts';
 import { faultInfos, isAlone } from './fault-names.ts';
-import { type ChannelEnd, connectPeer, type Peer } from './peer.ts';
+import {
+  type Begin,
+  type ChannelEnd,
+  connectPeer,
+  type DashboardCalls,
+  type Peer,
+  type Serve,
+  type SupervisorCalls,
+  type WorkerCalls,
+} from './processes.ts';
 import { faultyWorker } from './worker-faults.ts';
 
 type PartInput = Pick<Input, 'io' | 'session' | 'note'>;
 
-export interface PartOptions {
+interface PartOptions {
   readonly channel: ChannelEnd;
   /** Where the dashboard is served at first; `undefined` = the usual one. */
   readonly port: number | undefined;

@@ -8,23 +8,24 @@ import { writeEnvelope } from '../../core/envelope/write-envelope.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import type { AttemptMiddleware } from '../../core/kernel/app/job.ts';
 import type { FaultResult } from '../../core/surfaces/dashboard/api.ts';
-import type { SupervisorCalls, WorkerCalls } from './calls.ts';
 import { diskFullMs, type FaultName, faultInfos } from './fault-names.ts';
-import { again, type FaultyBackend, faulty } from './faulty.ts';
-import type { Peer } from './peer.ts';
 import {
   type AttemptEvent,
+  again,
   createRunning,
+  type FaultyBackend,
+  faulty,
   type RunningAttempt,
   type SettledEvent,
-} from './running-attempts.ts';
+} from './faulty.ts';
+import type { Peer, SupervisorCalls, WorkerCalls } from './processes.ts';
 
 /** `message`: what is done. `over`: it was done. */
 interface Deed extends FaultResult {
   readonly over: Promise<void>;
 }
 
-export interface FaultyWorker {
+interface FaultyWorker {
   /** The same app, with a middleware that causes faults. */
   readonly app: App;
   readonly backend: QueueBackend;

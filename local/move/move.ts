@@ -14,12 +14,20 @@ import type { KeyRing } from '../../core/envelope/signing.ts';
 import { guardKey } from '../../core/features/idempotency/attempt.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
-import { jobOfDeadLetter, readEnvelope } from './moved-job.ts';
-import { type Goal, goalOf, idsOf, type Origin, originOf, releaseAll } from './sides.ts';
+import {
+  type Goal,
+  goalOf,
+  idsOf,
+  jobOfDeadLetter,
+  type Origin,
+  originOf,
+  readEnvelope,
+  releaseAll,
+} from './sides.ts';
 import { type StepCarrier, stepCarrier } from './steps.ts';
 import { reasonsToStay, type SomeStores } from './verdicts.ts';
 
-export interface MoveOptions {
+interface MoveOptions {
   readonly from: QueueBackend;
   readonly to: QueueBackend;
   readonly queues: readonly string[];
@@ -38,7 +46,7 @@ export interface MoveOptions {
   onMoved(count: number): void;
 }
 
-export interface Refused {
+interface Refused {
   readonly id: string;
   readonly queue: string;
   /** `CODE: message`. */

@@ -7,8 +7,7 @@ import type { JobRecord, RecordedJob, RecordStore } from '../../core/contract/st
 import type { PendingJobs } from '../../core/contract/waiting.ts';
 import { newRow, recordOf } from '../../core/kit/records/row.ts';
 import { createWaiters } from '../backends/shared/waiters.ts';
-import { messageOf } from './row.ts';
-import { longestBatchMs, sendBatch } from './send.ts';
+import { longestBatchMs, messageOf, sendBatch } from './send.ts';
 import type { Fate, OutboxRow, OutboxTable } from './table.ts';
 
 /** While a relay moves rows, these wait for it. */

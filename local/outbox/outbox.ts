@@ -9,7 +9,7 @@ import { backendError } from '../../core/base/failure.ts';
 import type { DeadLetter, DeadLetters, QueueAdmin } from '../../core/contract/admin.ts';
 import type { OutgoingMessage, QueueBackend, SendResult, SqlTransaction } from '../../core/contract/queue.ts';
 import { createBring, pendingWith, recordsWith } from './on-the-way.ts';
-import { messageOf, refusal, rowOf } from './row.ts';
+import { messageOf, refusal, rowOf } from './send.ts';
 import type { OutboxBacklog, OutboxTable, RefusedRow } from './table.ts';
 
 /** A backend whose database has an outbox. */

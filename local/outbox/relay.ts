@@ -7,8 +7,7 @@ import type { EventListener } from '../../core/base/events.ts';
 import { backendError } from '../../core/base/failure.ts';
 import { createWaiters } from '../backends/shared/waiters.ts';
 import type { Outbox } from './outbox.ts';
-import { messageOf } from './row.ts';
-import { longestBatchMs, sendBatch } from './send.ts';
+import { longestBatchMs, messageOf, sendBatch } from './send.ts';
 import type { Fate } from './table.ts';
 
 export interface RelayOptions {

@@ -1,13 +1,20 @@
-/** What the queue and the list of workers say at the moment of a scrape. */
+/** What the queue, the list of workers, the limits and the numbers of the last hour say at the moment of a scrape. */
 
+import type { Clock } from '../../core/base/clock.ts';
 import type { QueueStats } from '../../core/contract/admin.ts';
+import type { MetricStore } from '../../core/contract/metrics.ts';
 import type { WorkerBeat } from '../../core/contract/store.ts';
+import { stoppedJobs } from '../../core/features/limits/stopped-jobs.ts';
+import { type LimitView, limitViews, sharedKeys } from '../../core/features/limits/views.ts';
+import { sums } from '../../core/features/metrics/roll-up.ts';
+import type { StoppedJob } from '../../core/kernel/app/breaker.ts';
+import type { Job } from '../../core/kernel/app/job.ts';
+import { declaredOn } from '../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
+import { stepMs, stepOf } from '../../core/kit/records/metric-steps.ts';
 import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../core/kit/worker-state.ts';
-import { eachAnswer } from './ask.ts';
-import { other } from './label-sets.ts';
-import type { MetricsSettings } from './options.ts';
-import type { Registrar, Sample } from './registrar.ts';
+import { other, unknownJob } from './count-events.ts';
+import { bounded, eachAnswer, type MetricsSettings, type Registrar, type Sample } from './registrar.ts';
 
 export function gaugeQueues(
   { gauge }: Registrar,
@@ -115,4 +122,211 @@ function withinLimit(
     oldestReadyMs: Math.max(sum.oldestReadyMs ?? 0, one.oldestReadyMs ?? 0),
   }));
   return [...sorted.slice(0, most), { ...rest, queue: other }];
+}
+
+/**
+ * What is stopped, and limits that all jobs share: names that the app declares, and never what is made of a payload. Where no limits are kept
+ * there are none.
+ */
+export function gaugeLimits(
+  { gauge }: Registrar,
+  clients: readonly Client[],
+  settings: MetricsSettings,
+  overflow: () => void,
+): void {
+  const most = settings.maxLabelSets;
+
+  const stops = eachAnswer(clients, settings, async (client) => {
+    if (!client.stores.limits) return [];
+    const stopped = await stoppedJobs(client);
+    if (stopped.length > most) overflow();
+    return stopsOf(declaredOn(client.app, client.name).jobs, stopped, most);
+  });
+  const perStop = (value: (stop: Stop) => number) =>
+    stops.all((found) => (found ?? []).map((stop) => [{ job: stop.job, state: stop.state }, value(stop)]));
+  gauge(
+    perStop(({ holds }) => (holds ? 1 : 0)),
+    'queue_job_stopped',
+    '1 while jobs of this name do not begin: paused, or by a breaker that is open or trying.',
+    stops.names('job', 'state'),
+  );
+  gauge(
+    perStop(({ waiting }) => waiting),
+    'queue_job_stopped_waiting',
+    'Jobs that were taken meanwhile, and wait for it.',
+    stops.names('job', 'state'),
+  );
+
+  const shared = eachAnswer(clients, settings, async (client) => {
+    if (!client.stores.limits) return [];
+    const keys = sharedKeys(client);
+    if (keys.length > most) overflow();
+    return limitViews(client, keys.slice(0, most));
+  });
+  const perLimit = (value: (view: LimitView) => number | null) =>
+    shared.all((found) =>
+      (found ?? []).flatMap((view): Sample[] => {
+        const counted = value(view);
+        return counted === null ? [] : [[{ limit: view.key }, counted]];
+      }),
+    );
+  gauge(
+    perLimit(({ limit }) => limit),
+    'queue_limit_slots',
+    'How many slots a limit has.',
+    shared.names('limit'),
+  );
+  gauge(
+    perLimit(({ used }) => used),
+    'queue_limit_slots_used',
+    'Slots in use: of concurrency by jobs that run, of a rate by those that began within its window.',
+    shared.names('limit'),
+  );
+  gauge(
+    perLimit(({ waiting }) => waiting),
+    'queue_limit_waiting',
+    'Jobs that wait for a slot.',
+    shared.names('limit'),
+  );
+}
+
+interface Stop {
+  readonly job: string;
+  readonly state: StoppedJob['state'];
+  readonly holds: boolean;
+  readonly waiting: number;
+}
+
+/**
+ * What can stop these jobs of the app, of at most so many jobs, those that are stopped first. What else is in the store has a name that nobody
+ * here has checked.
+ */
+function stopsOf(jobs: readonly Job[], stopped: readonly StoppedJob[], most: number): Stop[] {
+  const byJob = Map.groupBy(stopped, ({ job }) => job);
+  const all = jobs.toSorted((a, b) => Number(byJob.has(b.name)) - Number(byJob.has(a.name)));
+  return all.slice(0, most).flatMap(({ name, breaker }) =>
+    (breaker ? (['paused', 'open', 'trying'] as const) : (['paused'] as const)).map((state): Stop => {
+      const found = byJob.get(name)?.find((one) => one.state === state);
+      return { job: name, state, holds: found !== undefined, waiting: found?.waiting ?? 0 };
+    }),
+  );
+}
+
+/** Workers write their numbers every ten seconds; reading those of an hour more often tells nothing new. */
+const leastCacheMs = 10_000;
+
+/**
+ * Failures by queue, of all workers where the store keeps numbers, else as this process has seen them; and how much memory attempts took, where
+ * the store keeps that. Returns what is to be called with the queue of each attempt that failed.
+ */
+export function gaugeLastHour(
+  { gauge }: Registrar,
+  clients: readonly Client[],
+  settings: MetricsSettings,
+): (queue: string) => void {
+  const { clock } = clients[0]!.app;
+  const naming = [
+    'queue_failed_jobs_hourly',
+    'Attempts that failed within the last hour.',
+    ['queue'],
+  ] as const;
+  // One that several share is counted once.
+  const stores = new Set(clients.map(({ stores }) => stores.metrics));
+  if (!stores.has(undefined)) {
+    const cacheMs = Math.max(settings.cacheMs, leastCacheMs);
+    const most = settings.maxLabelSets;
+    const hour = bounded({ clock, timeoutMs: settings.timeoutMs, cacheMs }, async () =>
+      jobsOf([...stores] as MetricStore[], clock.now()),
+    );
+    gauge(async () => samplesOf(failedOf((await hour()) ?? [], most)), ...naming);
+    gauge(async () => memoryOf((await hour()) ?? []).slice(0, 2 * most), ...ofMemory);
+    return () => {};
+  }
+  gauge(async () => [], ...ofMemory);
+  const failures = createFailureWindow(clock);
+  gauge(async () => samplesOf(failures.read()), ...naming);
+  return failures.add;
+}
+
+const ofMemory = [
+  'queue_job_memory_bytes',
+  'Memory that attempts took within the last hour, on average and at most.',
+  ['queue', 'job', 'stat'],
+] as const;
+
+type JobTally = ReturnType<typeof sums> extends ReadonlyMap<string, infer One> ? One : never;
+
+async function jobsOf(stores: readonly MetricStore[], now: number): Promise<readonly JobTally[]> {
+  const from = stepOf('minute', now) - (minutes - 1) * minuteMs;
+  const read = stores.map((store) => store.read({ step: 'minute', from, to: now + 1 }));
+  const rows = (await Promise.all(read)).flat();
+  return [...sums(rows).values()];
+}
+
+function failedOf(jobs: readonly JobTally[], mostQueues: number): Map<string, number> {
+  const byQueue = new Map<string, number>();
+  for (const { queue, tally } of jobs) {
+    const name = byQueue.has(queue) || byQueue.size < mostQueues ? queue : other;
+    byQueue.set(name, (byQueue.get(name) ?? 0) + tally.retried + tally.dead);
+  }
+  return byQueue;
+}
+
+const memoryOf = (jobs: readonly JobTally[]): Sample[] =>
+  jobs.flatMap(({ queue, job, tally: { memory } }): Sample[] => {
+    if (memory.count === 0) return [];
+    const labels = { queue, job: job || unknownJob };
+    return [
+      [{ ...labels, stat: 'average' }, memory.sum / memory.count],
+      [{ ...labels, stat: 'max' }, memory.max],
+    ];
+  });
+
+const minutes = 60;
+const minuteMs = stepMs.minute;
+
+const samplesOf = (sums: Iterable<readonly [string, number]>): Sample[] =>
+  [...sums].map(([queue, count]) => [{ queue }, count]);
+
+/** Counts by minute. The minute that has begun counts whole, so the oldest one is left out when the hour is over. */
+function createFailureWindow(clock: Clock) {
+  const queues = new Map<string, Minutes>();
+  const minuteNow = () => Math.floor(clock.now() / minuteMs);
+
+  function startOf(queue: string): Minutes {
+    const started = { counts: new Float64Array(minutes), newest: minuteNow() };
+    queues.set(queue, started);
+    return started;
+  }
+
+  return {
+    add(queue: string): void {
+      const found = queues.get(queue) ?? startOf(queue);
+      roll(found, minuteNow());
+      found.counts[found.newest % minutes]! += 1;
+    },
+    read(): ReadonlyMap<string, number> {
+      const sums = new Map<string, number>();
+      for (const [queue, found] of queues) {
+        roll(found, minuteNow());
+        sums.set(
+          queue,
+          found.counts.reduce((a, b) => a + b, 0),
+        );
+      }
+      return sums;
+    },
+  };
+}
+
+interface Minutes {
+  readonly counts: Float64Array;
+  newest: number;
+}
+
+/** Empties the minutes that have come round again. After a clock was set back its newest minute goes on. */
+function roll(found: Minutes, minute: number): void {
+  const passed = Math.min(minutes, minute - found.newest);
+  for (let i = 0; i < passed; i++) found.counts[(minute - i) % minutes] = 0;
+  found.newest = Math.max(found.newest, minute);
 }

@@ -5,13 +5,15 @@ import type { EventListener } from '../../core/base/events.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { eachOf, scoped } from '../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
-import { countEvents } from './count-events.ts';
-import { gaugeQueues, gaugeWorkers } from './gauges.ts';
-import { createLabelSets } from './label-sets.ts';
-import { gaugeLastHour } from './last-hour.ts';
-import { gaugeLimits } from './limits.ts';
-import { type MetricsOptions, settingsOf } from './options.ts';
-import { createRegistrar, type Registrar, type Sample } from './registrar.ts';
+import { countEvents, createLabelSets } from './count-events.ts';
+import { gaugeLastHour, gaugeLimits, gaugeQueues, gaugeWorkers } from './gauges.ts';
+import {
+  createRegistrar,
+  type MetricsOptions,
+  type Registrar,
+  type Sample,
+  settingsOf,
+} from './registrar.ts';
 
 export type { MetricsOptions };
 

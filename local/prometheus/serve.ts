@@ -6,7 +6,7 @@ import { createHttpHandler, type HttpHandler, type HttpOptions } from '../../cor
 import { refuseOtherHosts } from '../../core/surfaces/http/origin.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../serve.ts';
 import { type Metrics, metrics } from './index.ts';
-import type { MetricsOptions } from './options.ts';
+import type { MetricsOptions } from './registrar.ts';
 
 /**
  * Without `port` the metrics are at `GET /metrics` beside the routes of `http`, for its callers that are bound to no tenant and no job.
@@ -18,7 +18,7 @@ export interface LocalMetricsOptions
     Partial<ServeOptions>,
     Pick<HttpOptions, 'apiKeys' | 'authorize'> {}
 
-export interface LocalMetrics {
+interface LocalMetrics {
   readonly metrics: Metrics;
   /** `null`: they are among the routes of `http`. */
   readonly server: HttpServer | null;

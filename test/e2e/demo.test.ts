@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, it } from 'vitest';
 import { sqlite } from '../../local/backends/sqlite/index.ts';
-import { createAppQueues } from '../../local/simulate/service-bus/app-queues.ts';
-import { startServiceBus } from '../../local/simulate/service-bus/server.ts';
+import { createAppQueues, startServiceBus } from '../../local/simulate/service-bus/server.ts';
 import { openEndpoint } from '../services/aws/endpoint.ts';
 import { startBeanstalkd } from '../services/beanstalkd/server.ts';
 import { freshDatabase } from '../services/postgres/schemas.ts';

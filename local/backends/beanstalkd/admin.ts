@@ -1,10 +1,8 @@
 import type { PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import { beanstalkdDeadLetters } from './dead-letters.ts';
-import { refusal } from './errors.ts';
-import { infoOf } from './job-info.ts';
+import { infoOf, readyAtOf } from './job.ts';
 import { attemptOf, readMetadata } from './job-metadata.ts';
-import { readyAtOf } from './rank.ts';
-import { textOf } from './replies.ts';
+import { refusal, textOf } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
 
 /** A process that dies while it clears has reported all but at most this many. */

@@ -4,7 +4,7 @@
  */
 
 import { type Connection, openConnection } from './connection.ts';
-import { refusal } from './errors.ts';
+import { refusal } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
 
 export interface Consumer {

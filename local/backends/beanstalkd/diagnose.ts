@@ -5,7 +5,7 @@ import { toError } from '../../../core/base/failure.ts';
 import { onDemand } from '../../../core/base/lazy.ts';
 import type { Check, Problem } from '../../../core/contract/diagnosis.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
-import { refusal } from './errors.ts';
+import { refusal } from './replies.ts';
 import { probe } from './sending.ts';
 import type { BeanstalkdState } from './state.ts';
 

@@ -1,8 +1,7 @@
 /** beanstalkd counts reservations; Longshore counts attempts. The metadata of a job says which reservations were none. */
 
-import { markOf } from './job-info.ts';
+import { type JobStats, markOf } from './job.ts';
 import type { BeanstalkdState } from './state.ts';
-import type { JobStats } from './stats.ts';
 
 /** Stored as it is: the names of its members must stay. */
 export interface JobMetadata {

@@ -4,13 +4,12 @@ import { steadyNow } from '../../../core/base/clock.ts';
 import type { FetchRequest, JobLease } from '../../../core/contract/queue.ts';
 import { lostConnection } from './connection.ts';
 import type { Consumer, Consumers } from './consumers.ts';
-import { refusal } from './errors.ts';
-import { releaseJob } from './job-commands.ts';
+import { type JobStats, jobStatsOf } from './job.ts';
 import { attemptOf, type JobMetadata, readMetadata } from './job-metadata.ts';
+import { releaseJob } from './lease-table.ts';
 import type { Leases } from './leases.ts';
-import { type Reply, textOf } from './replies.ts';
+import { type Reply, refusal, textOf } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
-import { type JobStats, jobStatsOf } from './stats.ts';
 
 type Request = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
 

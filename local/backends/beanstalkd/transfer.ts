@@ -8,12 +8,10 @@ import type { JobSender, SendResult } from '../../../core/contract/queue.ts';
 import type { Envelope } from '../../../core/envelope/envelope.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, PartialTransfer } from '../../move/contract.ts';
-import { addDeadLetter } from './dead-letter-pages.ts';
-import { refusal } from './errors.ts';
-import { envelopeIn, infoOf, markOf } from './job-info.ts';
+import { addDeadLetter } from './dead-letters.ts';
+import { envelopeIn, infoOf, markOf, rankOf, secondsOf } from './job.ts';
 import { attemptOf, newMetadata, readMetadata, writeMetadata } from './job-metadata.ts';
-import { rankOf, secondsOf } from './rank.ts';
-import { textOf } from './replies.ts';
+import { refusal, textOf } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
 
 /** The delay of a job that no worker shall see yet: the longest there is. */

@@ -1,6 +1,6 @@
 /** One step of a relay: rows are read, sent and deleted in one transaction, which also holds the relays' lock. */
 
-import { messageOf } from '../../outbox/row.ts';
+import { messageOf } from '../../outbox/send.ts';
 import type { Fate, OutboxTable } from '../../outbox/table.ts';
 import { bigintArray, storable, textArray } from './arrays.ts';
 import { onClient, type PostgresClient } from './client.ts';

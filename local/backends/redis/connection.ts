@@ -3,11 +3,12 @@
  * can be stuck while reconnecting. A connection that owes answers and stays silent counts as broken.
  */
 
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { RedisClient as Client } from '@redis/client';
-import { config } from '../../../core/base/errors.ts';
+import { config, type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 import { createWatch } from '../../watch.ts';
-import { isReadOnly, isUnknownScript, redisError } from './errors.ts';
-import type { Script } from './scripts.ts';
 
 /** Not `createClient`: its class with a method per command takes 25 MB and 90 ms, and none of them is used here. */
 const make = (settings: object) => new Client({ ...settings, RESP: 2 });
@@ -193,3 +194,75 @@ function check(settings: { readonly url: string }): void {
     );
   }
 }
+
+/** Signs in errors of Redis or of its connection, and what they mean. */
+const meanings: readonly (readonly [sign: RegExp, code: ErrorCode, advice: string])[] = [
+  [
+    /\bOOM\b/,
+    'STORAGE_FULL',
+    'Raise maxmemory, or let workers drain the queue: workers still fetch and settle.',
+  ],
+  [/\bMISCONF\b/, 'STORAGE_FULL', 'Redis cannot write to its disk: free space there, and read its log.'],
+  [/\bREADONLY\b/, 'READ_ONLY', 'Connect to the primary, not to a replica.'],
+  [/\b(NOAUTH|WRONGPASS)\b/, 'CONFIG', 'Check the user and password in the URL.'],
+  [/\bNOPERM\b/, 'CONFIG', 'Grant this user the keys, channels and commands that docs/backends.md lists.'],
+  [/\b(CROSSSLOT|MOVED|CLUSTERDOWN)\b/, 'CONFIG', 'Connect to a server that is not part of a Redis Cluster.'],
+  [/\bWRONGTYPE\b/, 'CORRUPT', 'Something else writes to these keys: give each program a prefix of its own.'],
+  [/\bBUSY\b/, 'BACKEND', 'A script of another program keeps Redis busy; SCRIPT KILL ends it.'],
+  [/\bLOADING\b/, 'BACKEND', 'Redis is reading its data and will be ready soon.'],
+  [/\bECONNREFUSED\b/, 'BACKEND', 'Check that the server runs, and its host and port.'],
+  [/\bENOTFOUND\b/, 'BACKEND', 'Check the name of the host.'],
+];
+
+/** A driver's error as ours. Messages of the server and the driver hold no password and no payload. */
+function redisError(during: string, cause: unknown): LongshoreError {
+  if (cause instanceof LongshoreError) return cause;
+  const text = textOf(cause);
+  const [, code, advice] = meanings.find(([sign]) => sign.test(text)) ?? [null, 'BACKEND' as const, ''];
+  const whole = `Redis failed during ${during}: ${text}`;
+  const sentence = /[.!?]$/.test(whole) ? whole : `${whole}.`;
+  return new LongshoreError(code, advice === '' ? sentence : `${sentence} ${advice}`, { cause });
+}
+
+function textOf(cause: unknown): string {
+  const { message } = toError(cause);
+  const { code } = (cause ?? {}) as { code?: unknown };
+  return message || (typeof code === 'string' ? code : 'the connection was lost');
+}
+
+/** Redis has lost the script: it was restarted, or its scripts were flushed. */
+const isUnknownScript = (error: unknown): boolean => /^NOSCRIPT\b/.test(textOf(error));
+
+/** The server has become a replica: only a new connection finds the primary. */
+const isReadOnly = (error: unknown): boolean => /\bREADONLY\b/.test(textOf(error));
+
+/** The user lacks the right to this command, or a hosted server does not have it. */
+export const isRefused = (error: unknown): boolean => /\bNOPERM\b|unknown command/i.test(textOf(error));
+
+/** Redis compiles a script once and keeps it; a server that has lost one is sent the text again. */
+export interface Script {
+  readonly text: string;
+  /** For EVALSHA. */
+  readonly sha: string;
+}
+
+/** @param parts files, or their texts: a release has those in place of the URLs, so that a bundle needs no files */
+function load(...parts: readonly (URL | string)[]): Script {
+  const text = parts.map((part) => (typeof part === 'string' ? part : readFileSync(part, 'utf8'))).join('\n');
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+// Each URL is written out, so that infra/release/stage.ts finds it.
+const jobs = [new URL('./groups.lua', import.meta.url), new URL('./jobs.lua', import.meta.url)];
+
+export const scripts = {
+  enqueue: load(new URL('./enqueue.lua', import.meta.url)),
+  grouped: load(...jobs, new URL('./grouped.lua', import.meta.url)),
+  lease: load(...jobs, new URL('./lease.lua', import.meta.url)),
+  manage: load(...jobs, new URL('./manage.lua', import.meta.url), new URL('./look.lua', import.meta.url)),
+  transfer: load(...jobs, new URL('./transfer.lua', import.meta.url)),
+  keys: load(new URL('./keys.lua', import.meta.url)),
+  limits: load(new URL('./limits.lua', import.meta.url)),
+  texts: load(new URL('./texts.lua', import.meta.url)),
+  batches: load(new URL('./batches.lua', import.meta.url)),
+};

@@ -4,9 +4,8 @@ import { onDemand } from '../../../core/base/lazy.ts';
 import type { Check, DiagnosisRequest, Problem } from '../../../core/contract/diagnosis.ts';
 import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { keptTooShort } from '../../../core/kit/diagnosis/kept-too-short.ts';
-import { isRefused } from './errors.ts';
-import { clusterRefusal } from './server.ts';
-import type { RedisState } from './state.ts';
+import { isRefused } from './connection.ts';
+import { clusterRefusal, type RedisState } from './state.ts';
 
 interface RedisFacts {
   readonly state: RedisState;

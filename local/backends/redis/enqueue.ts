@@ -5,11 +5,9 @@ import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contr
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { sharing } from '../shared/sharing.ts';
-import { knownElsewhere } from './other-queues.ts';
-import { jobText } from './rows.ts';
-import { scripts } from './scripts.ts';
-import { nextSortKey } from './sort-key.ts';
-import type { RedisState } from './state.ts';
+import { scripts } from './connection.ts';
+import { jobText, nextSortKey } from './rows.ts';
+import { knownElsewhere, type RedisState } from './state.ts';
 
 /** A longer call would keep other clients waiting for more than some 5 ms. Lua unpacks some 8,000 values at most. */
 const mostMessages = 1_000;

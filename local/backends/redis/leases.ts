@@ -1,15 +1,25 @@
-/** Leasing, the hot path: one script call settles a batch of jobs and leases the next. */
+/** Leasing and settling, the hot path: one script call settles a batch of jobs and leases the next. */
 
 import { randomBytes } from 'node:crypto';
-import type { Ack, FetchRequest, JobLease } from '../../../core/contract/queue.ts';
-import { ackedText, attemptOf, bodyOf, leasedId } from './rows.ts';
-import { scripts } from './scripts.ts';
-import { arrivalOf, idOf } from './sort-key.ts';
+import { slices } from '../../../core/base/slices.ts';
+import type {
+  Ack,
+  BackendHints,
+  FetchRequest,
+  JobLease,
+  JobSettler,
+  JobSource,
+  Nack,
+} from '../../../core/contract/queue.ts';
+import { lostFormat } from '../shared/defaults.ts';
+import { scripts } from './connection.ts';
+import type { Listener } from './listener.ts';
+import { ackedText, arrivalOf, attemptOf, bodyOf, idOf, leasedId, msText, reportText } from './rows.ts';
 import type { RedisState } from './state.ts';
 
 type LeaseRequest = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
 
-export interface Leased {
+interface Leased {
   readonly leases: JobLease[];
   /** ms until the next delayed job is ready. */
   readonly nextDelayedMs: number | null;
@@ -29,7 +39,7 @@ type LeaseAnswer = [
 type HeadsAnswer = [nextDelayedMs: number | null, membersAndRanks: string[], inLine: number];
 
 /** A script may not run for long, and Lua unpacks some 8,000 values at most. */
-export const mostPerCall = 1_000;
+const mostPerCall = 1_000;
 
 export function createLeases(state: RedisState) {
   const { clock, link } = state;
@@ -123,6 +133,157 @@ export function createLeases(state: RedisState) {
       const distinct = [...new Set(queues)];
       if (distinct.length === 1) return ackAndLease(distinct[0]!, [], max, leaseMs, listens);
       return leaseFromMany(distinct, max, leaseMs, listens);
+    },
+  };
+}
+
+/** A worker that listens polls too: a message can be lost with its connection. */
+const safetyPollMs = 2_000;
+const nothing: Leased = { leases: [], nextDelayedMs: null };
+
+/**
+ * Leases what is ready. If nothing is, it waits to be woken, for the next delayed job, or for the next poll.
+ *
+ * @param listener `null` = this process polls
+ */
+export function createFetch(
+  state: RedisState,
+  { lease }: Leases,
+  listener: Listener | null,
+): JobSource['fetch'] {
+  const { clock, waiters, pollMs } = state;
+
+  return async ({ queues, max, leaseMs, waitMs, signal }) => {
+    const until = clock.now() + waitMs;
+    const channels = queues.map(state.channel);
+    /** Nothing was heard for a whole poll. A job that is ready all the same was sent unheard. */
+    let silent = false;
+    while (state.isOpen) {
+      const now = clock.now();
+      const wakes = waiters.wakes(queues);
+      const listens = listener !== null && now < until && !signal?.aborted;
+      const { leases, nextDelayedMs } = await lease({ queues, max, leaseMs }, listens).catch((error) => {
+        if (state.isOpen) throw error;
+        return nothing;
+      });
+      if (silent && leases.length > 0) listener?.reconnect();
+      if (leases.length > 0 || clock.now() >= until || signal?.aborted) return leases;
+      listener?.start(channels);
+      const hears = listener?.hears(channels) ?? false;
+      const delayedAt = nextDelayedMs === null ? until : now + Math.max(1, nextDelayedMs);
+      const pollAt = clock.now() + (hears ? safetyPollMs : pollMs);
+      const lookAt = Math.min(pollAt, delayedAt, until);
+      if (waiters.wakes(queues) === wakes) await waiters.wait(lookAt - clock.now(), signal, queues);
+      silent = hears && waiters.wakes(queues) === wakes && clock.now() >= pollAt;
+    }
+    return [];
+  };
+}
+
+const mostReaped = 200;
+/** So many groups are looked at when a queue is reaped; the next call goes on behind them. */
+const mostHealed = 100;
+
+/** How leases end: by an ack, a nack, an abandon, or by their time. */
+export function createSettler(
+  state: RedisState,
+  { lease, ackAndLease }: Leases,
+): JobSettler & Pick<JobSource, 'reapExpired'> & Required<Pick<BackendHints, 'ackAndFetch'>> {
+  const lost = lostFormat('%s', '%s', '%s'); // for Lua's `string.format`
+
+  /** Of each queue the last group that was looked at. */
+  const healed = new Map<string, string>();
+
+  /** Gives groups a head that should have one. */
+  async function heal(queue: string): Promise<void> {
+    const args = [healed.get(queue) ?? '', `${mostHealed}`, state.channel(queue)];
+    healed.set(queue, (await state.manage('reaping', queue, 'heal', args)) as string);
+  }
+
+  async function ack(acks: readonly Ack[]): Promise<boolean[]> {
+    const settled: boolean[] = new Array(acks.length);
+    const byQueue = Map.groupBy(acks.keys(), (i) => acks[i]!.lease.queue);
+    const calls = [...byQueue].flatMap(([queue, all]) =>
+      [...slices(all, mostPerCall)].map(async (indexes) => {
+        const mine = indexes.map((i) => acks[i]!);
+        const answer = await ackAndLease(queue, mine, 0, 0);
+        for (const [n, i] of indexes.entries()) settled[i] = answer.settled[n]!;
+      }),
+    );
+    await Promise.all(calls);
+    return settled;
+  }
+
+  async function nack({ queue, token }: JobLease, { delayMs, countAttempt, report }: Nack): Promise<boolean> {
+    const counted = countAttempt ? '1' : '0';
+    const args = [token, `${Math.ceil(delayMs)}`, counted, reportText(report), state.channel(queue)];
+    const settled = (await state.manage('settling', queue, 'nack', args)) === 1;
+    if (settled) state.waiters.wake(queue);
+    return settled;
+  }
+
+  return {
+    ack,
+    nack,
+
+    async ackAndFetch(acks, request) {
+      const [queue, ...others] = new Set(request.queues);
+      const fits = acks.length <= mostPerCall && acks.every((one) => one.lease.queue === queue);
+      if (others.length === 0 && fits) {
+        const max = Math.min(request.max, mostPerCall);
+        const { settled, leases } = await ackAndLease(queue!, acks, max, request.leaseMs);
+        return { settled, leases };
+      }
+      const [acked, leased] = await Promise.allSettled([ack(acks), lease(request)]);
+      // What was settled stays so: if leasing has failed, the next fetch will say so.
+      const leases = leased.status === 'fulfilled' ? leased.value.leases : [];
+      if (acked.status === 'fulfilled') return { settled: acked.value, leases };
+      await Promise.allSettled(leases.map((one) => nack(one, { delayMs: 0, countAttempt: false })));
+      throw acked.reason;
+    },
+
+    async abandon({ queue, token }, { reason, error, report, keepMs }) {
+      const end = reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
+      const args = [
+        token,
+        end,
+        reason,
+        JSON.stringify(error),
+        reportText(report),
+        msText(keepMs),
+        state.channel(queue),
+      ];
+      const answer = await state.manage('settling', queue, 'abandon', args);
+      const [settled, dropped] = answer as [number, number];
+      if (dropped > 0) state.warnDropped(queue);
+      return settled === 1;
+    },
+
+    async renew(leases, leaseMs) {
+      const renewed: boolean[] = new Array(leases.length);
+      const byQueue = Map.groupBy(leases.keys(), (i) => leases[i]!.queue);
+      await Promise.all(
+        [...byQueue].map(async ([queue, indexes]) => {
+          const tokens = indexes.map((i) => leases[i]!.token);
+          const flags = (await state.manage('renewing', queue, 'renew', [`${leaseMs}`, ...tokens])) as string;
+          for (const [n, i] of indexes.entries()) renewed[i] = flags[n] === '1';
+        }),
+      );
+      return renewed;
+    },
+
+    async reapExpired(queue) {
+      const args = [lost, `${mostReaped}`, state.channel(queue)];
+      for (let total = 0; ; ) {
+        const answer = await state.manage('reaping', queue, 'reap', args);
+        const [count, seen, hasGroups] = answer as [number, number, number];
+        total += count;
+        if (total > 0) state.waiters.wake(queue);
+        if (seen < mostReaped) {
+          if (hasGroups) await heal(queue);
+          return total;
+        }
+      }
     },
   };
 }

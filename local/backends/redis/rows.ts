@@ -9,7 +9,7 @@ import type { Ack, GroupOrder, OutgoingMessage } from '../../../core/contract/qu
 import type { JobRecord } from '../../../core/contract/store.ts';
 import { factsFrom } from '../../../core/kit/records/facts.ts';
 import type { MovedJob } from '../../move/contract.ts';
-import { arrivalOf, priorityOf } from './sort-key.ts';
+import type { RedisState } from './state.ts';
 
 export function jobText(
   { job, tenantId, body, facts, group, order }: OutgoingMessage,
@@ -250,4 +250,54 @@ export function summaryOf(whole: Whole): DeadLetterSummary {
 
 export function peekedOf({ id, queue, job, priority, runAt, attempt }: Whole): PeekedMessage {
   return { id, queue, job, priority, readyAt: runAt, attempt };
+}
+
+/** Members of `ready` and `delayed` are a sort key and an id. Redis orders members of equal rank by their text, so by arrival. */
+const arrivalLength = 11;
+/** The digits before them change every 1.7 s, and are kept as text. */
+const lowDigits = 4;
+const lowEnd = 36 ** lowDigits;
+
+/** Microseconds, so that processes agree about the order as far as their clocks do. */
+let lastArrival = 0;
+let high = -1;
+let highText = '';
+
+/** 12 characters: a counter of arrival, and the priority. */
+export function nextSortKey(priority: number): string {
+  lastArrival = Math.max(lastArrival + 1, Date.now() * 1000);
+  const low = lastArrival % lowEnd;
+  const first = (lastArrival - low) / lowEnd;
+  if (first !== high) {
+    high = first;
+    highText = first.toString(36).padStart(arrivalLength - lowDigits, '0');
+  }
+  return highText + low.toString(36).padStart(lowDigits, '0') + priority;
+}
+
+/** Orders members of equal rank, also those of different queues. Takes a sort key as well. */
+export const arrivalOf = (member: string): string => member.slice(0, arrivalLength);
+const priorityOf = (sortKey: string): number => Number(sortKey[arrivalLength]);
+export const idOf = (member: string): string => member.slice(arrivalLength + 1);
+
+/** Those that can be read; the others are warned of. Bodies can be long: only `whole` brings them. */
+export async function readJobs(
+  state: RedisState,
+  queue: string,
+  ids: readonly string[],
+  what: 'facts' | 'whole' = 'facts',
+): Promise<Whole[]> {
+  if (ids.length === 0) return [];
+  const found = (await state.manage('reading', queue, what, ids)) as Found[];
+  const unreadable: string[] = [];
+  const jobs = found.flatMap((one, i) => {
+    try {
+      return wholeOf(queue, ids[i]!, one) ?? [];
+    } catch {
+      unreadable.push(ids[i]!);
+      return [];
+    }
+  });
+  if (unreadable.length > 0) state.warnUnreadable(queue, unreadable);
+  return jobs;
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { slices } from '../../../core/base/slices.ts';
 import type { NamedText, TextStore } from '../../../core/contract/texts.ts';
-import type { createLink } from './connection.ts';
-import { scripts } from './scripts.ts';
+import { type createLink, scripts } from './connection.ts';
 
 /** While a script runs the server does nothing else. */
 const mostPerCall = 200;

@@ -6,11 +6,9 @@ import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
 import { positionOfMoved } from '../shared/groups.ts';
-import { knownElsewhere } from './other-queues.ts';
-import { type Found, heldOf, jobText } from './rows.ts';
-import { scripts } from './scripts.ts';
-import { nextSortKey } from './sort-key.ts';
-import type { RedisState } from './state.ts';
+import { scripts } from './connection.ts';
+import { type Found, heldOf, jobText, nextSortKey } from './rows.ts';
+import { knownElsewhere, type RedisState } from './state.ts';
 
 const mostPerCall = 500;
 

@@ -1,8 +1,7 @@
 import { slices } from '../../../core/base/slices.ts';
 import type { PendingJobs, WaitingChange } from '../../../core/contract/waiting.ts';
 import { checkBody } from '../../../core/kit/body-limit.ts';
-import { readJobs } from './read-jobs.ts';
-import { storedFactsOf } from './rows.ts';
+import { readJobs, storedFactsOf } from './rows.ts';
 import type { RedisState } from './state.ts';
 
 const mostPerCall = 1_000;

@@ -4,10 +4,16 @@ import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { flag } from '../config/flags.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
+import {
+  jobChecks,
+  keyRingOf,
+  liveKeyChecks,
+  noKeyRing,
+  queueChecks,
+  staticKeyChecks,
+} from '../doctor/checks.ts';
 import { deploymentChecks } from '../doctor/deployment.ts';
 import { type DoctorFacts, doctorFacts, requestOf } from '../doctor/facts.ts';
-import { keyRingOf, liveKeyChecks, noKeyRing, staticKeyChecks } from '../doctor/keys.ts';
-import { jobChecks, queueChecks } from '../doctor/queues.ts';
 import { type Diagnosis, runChecks, showDiagnosis, skipped, together } from '../doctor/run-checks.ts';
 
 export const doctor = defineCommand({

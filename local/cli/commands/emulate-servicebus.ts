@@ -40,7 +40,7 @@ export const emulateServiceBus = defineCommand({
     const ordered = [...(app?.queueRules ?? [])].flatMap(([queue, { order }]) => (order ? [queue] : []));
     const sessions = [...ordered, ...(flags.sessions ?? [])];
     const { startServiceBus } = await import('../../simulate/service-bus/server.ts');
-    const { createAppQueues } = await import('../../simulate/service-bus/app-queues.ts');
+    const { createAppQueues } = await import('../../simulate/service-bus/server.ts');
     const { port, host, lock: lockMs, maxDeliveries: maxDeliveryCount } = flags;
     await untilStopped(input, async (signal) => {
       const server = await startServiceBus({ port, host });

@@ -62,7 +62,7 @@ export const simulateLambda = defineCommand({
     const own = args[0] === undefined ? simulation : undefined;
     checkPackages(packagesFor(endpoint, own), { fauxqs: 'Or set SQS_ENDPOINT to LocalStack or ElasticMQ.' });
     const { simulate } = await import('../../simulate/lambda/simulation.ts');
-    const { buildFunctions } = await import('../../simulate/lambda/build.ts');
+    const { buildFunctions } = await import('../../simulate/lambda/simulation.ts');
     const summary = await untilStopped(input, (signal) =>
       simulate(
         {

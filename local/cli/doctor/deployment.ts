@@ -1,14 +1,293 @@
-/** The files of a deployment that lie beside the config: what they say against what the jobs need. */
+/**
+ * The files of a deployment that lie beside the config, against what the jobs need: host.json, and a CloudFormation template with queues, the
+ * functions behind them, and how the two are tied together.
+ */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Check } from '../../../core/contract/diagnosis.ts';
+import { config } from '../../../core/base/errors.ts';
+import type { Check, Problem, QueueNeeds } from '../../../core/contract/diagnosis.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { needsOfQueues } from '../../settings.ts';
 import { type HostSettings, hostSettings } from '../../simulate/functions/host-json.ts';
-import { span } from '../output/ui.ts';
-import { hasSchedule, readTemplate, templateChecks } from './template.ts';
+import { count, span } from '../output/ui.ts';
+
+interface QueueProperties {
+  readonly QueueName?: unknown;
+  readonly FifoQueue?: unknown;
+  readonly VisibilityTimeout?: number | string;
+  readonly MessageRetentionPeriod?: number | string;
+  readonly RedrivePolicy?: {
+    readonly deadLetterTargetArn?: unknown;
+    readonly maxReceiveCount?: number | string;
+  };
+}
+interface FunctionProperties {
+  readonly Timeout?: number | string;
+  readonly ReservedConcurrentExecutions?: number | string;
+  readonly RecursiveLoop?: unknown;
+}
+interface MappingProperties {
+  readonly EventSourceArn?: unknown;
+  readonly FunctionName?: unknown;
+  readonly BatchSize?: number | string;
+  readonly MaximumBatchingWindowInSeconds?: number | string;
+  readonly FunctionResponseTypes?: readonly unknown[];
+  readonly ScalingConfig?: { readonly MaximumConcurrency?: number | string };
+}
+
+/** A queue that calls a function. */
+interface Source {
+  /** For people. */
+  readonly where: string;
+  /** Of SQS, without the ending of a lane or of FIFO. */
+  readonly name: string;
+  readonly queue: QueueProperties;
+  readonly mapping: MappingProperties;
+  /** Its id in the template. */
+  readonly functionId: string;
+  readonly run: FunctionProperties;
+  readonly deadLetters: QueueProperties | null;
+}
+
+interface TemplateFacts {
+  readonly app: App;
+  needsOf(queue: string): QueueNeeds;
+  template(): readonly Source[];
+  /** Whether EventBridge calls a function on a schedule. */
+  isScheduled(): boolean;
+}
+
+/** What AWS takes where nothing is given. */
+const usual = { timeoutS: 3, hiddenS: 30, batch: 10, keptS: 345_600 };
+/** AWS's own rule, so that a function that is throttled may try again. */
+const visibilityFactor = 6;
+const largestBatch = 10;
+const mostReceives = 1_000;
+/** Deliveries beside those of the attempts: a function that is throttled or killed spends them too. */
+const spareReceives = 5;
+
+type Resources = Readonly<Record<string, { readonly Type?: string; readonly Properties?: object }>>;
+
+/** Throws `CONFIG` for a file that is no template in JSON. */
+function resourcesIn(path: string): Resources {
+  try {
+    const { Resources: resources } = JSON.parse(readFileSync(path, 'utf8'));
+    if (typeof resources !== 'object' || resources === null) throw new Error('it has no Resources');
+    return resources;
+  } catch (cause) {
+    throw config(
+      `Expected ${path} to be a CloudFormation template in JSON, got: ${(cause as Error).message}.`,
+    );
+  }
+}
+
+const hasSchedule = (path: string): boolean =>
+  Object.values(resourcesIn(path)).some(
+    ({ Type, Properties = {} }) =>
+      Type === 'AWS::Scheduler::Schedule' ||
+      (Type === 'AWS::Events::Rule' && 'ScheduleExpression' in Properties),
+  );
+
+export function readTemplate(path: string): readonly Source[] {
+  const resources = resourcesIn(path);
+  const named = <T>(reference: unknown, type: string): T | null => {
+    const found = resources[idOf(reference) ?? ''];
+    return found?.Type === type ? ((found.Properties ?? {}) as T) : null;
+  };
+  return Object.entries(resources).flatMap(([id, { Type, Properties = {} }]) => {
+    if (Type !== 'AWS::Lambda::EventSourceMapping') return [];
+    const mapping: MappingProperties = Properties;
+    const queue = named<QueueProperties>(mapping.EventSourceArn, 'AWS::SQS::Queue');
+    if (!queue) return []; // a stream, or a queue of another stack
+    const run = named<FunctionProperties>(mapping.FunctionName, 'AWS::Lambda::Function');
+    const functionId = idOf(mapping.FunctionName) ?? id;
+    const target = queue.RedrivePolicy?.deadLetterTargetArn;
+    const queueId = idOf(mapping.EventSourceArn)!;
+    const text =
+      typeof queue.QueueName === 'string' ? queue.QueueName : String(subOf(queue.QueueName) ?? queueId);
+    const name = text.replace(/\.fifo$/, '').replace(/-(critical|high|low)$/, '');
+    const deadLetters = named<QueueProperties>(target, 'AWS::SQS::Queue');
+    return [{ where: queueId, name, queue, mapping, functionId, run: run ?? {}, deadLetters }];
+  });
+}
+
+/** `{ 'Fn::GetAtt': ['Id', 'Arn'] }`, `{ Ref: 'Id' }` or `{ 'Fn::Sub': '${Id.Arn}' }`. */
+function idOf(reference: unknown): string | null {
+  const { 'Fn::GetAtt': attribute, Ref: ref } = (reference ?? {}) as Readonly<Record<string, unknown>>;
+  if (Array.isArray(attribute)) return String(attribute[0]);
+  if (typeof attribute === 'string') return attribute.split('.')[0]!;
+  if (typeof ref === 'string') return ref;
+  return /^\$\{(\w+)(\.Arn)?\}/.exec(subOf(reference) ?? '')?.[1] ?? null;
+}
+
+function subOf(value: unknown): string | null {
+  const { 'Fn::Sub': sub } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof sub === 'string' ? sub : null;
+}
+
+export const templateChecks: readonly Check<TemplateFacts>[] = [
+  {
+    id: 'aws.batch',
+    severity: 'error',
+    look: ({ template }) =>
+      template().flatMap(({ where, mapping }) => {
+        const problems: Problem[] = [];
+        if (!mapping.FunctionResponseTypes?.includes('ReportBatchItemFailures'))
+          problems.push({
+            where,
+            text: 'Its event source mapping does not report single failures: when one job fails, the whole batch runs again.',
+            remedy: 'Set functionResponseType: ReportBatchItemFailures.',
+          });
+        const size = Number(mapping.BatchSize ?? usual.batch);
+        if (size > largestBatch && Number(mapping.MaximumBatchingWindowInSeconds ?? 0) < 1)
+          problems.push({
+            where,
+            text: `Its batchSize is ${size} without a batching window: AWS refuses the deployment.`,
+            remedy: 'Set maximumBatchingWindow to 1 or more, or batchSize to 10.',
+          });
+        return problems;
+      }),
+  },
+  {
+    id: 'aws.schedule',
+    severity: 'warning',
+    look({ template, isScheduled }) {
+      const [first] = template();
+      if (!first || isScheduled()) return [];
+      return {
+        where: first.functionId,
+        text: 'No schedule calls a function: nothing enqueues the jobs of schedules, looks at alerts, or ends batches that were left behind.',
+        remedy: 'Have EventBridge call the schedule function of lambda() once a minute.',
+      };
+    },
+  },
+  {
+    id: 'aws.timeout',
+    severity: 'error',
+    look: (facts) =>
+      facts.template().flatMap((source) => {
+        const limitMs = timeoutOf(source) * 1_000;
+        const { timeoutMs } = needsOf(source, facts);
+        if (timeoutMs < limitMs) return [];
+        return {
+          where: source.where,
+          text: `Its function ${source.functionId} may run for ${span(limitMs)}, and its jobs for ${span(timeoutMs)}: they are aborted unfinished.`,
+          remedy: "Raise the function's timeout above timeoutMs of the jobs, or lower that.",
+        };
+      }),
+  },
+  {
+    id: 'aws.visibility',
+    severity: 'warning',
+    look: ({ template }) =>
+      template().flatMap((source) => {
+        const hiddenS = Number(source.queue.VisibilityTimeout ?? usual.hiddenS);
+        const timeoutS = timeoutOf(source);
+        const windowS = Number(source.mapping.MaximumBatchingWindowInSeconds ?? 0);
+        const least = visibilityFactor * timeoutS + windowS;
+        if (hiddenS >= least) return [];
+        const runsTwice = hiddenS < timeoutS + windowS;
+        return {
+          where: source.where,
+          text: `VisibilityTimeout is ${hiddenS} s, and its function may run for ${timeoutS} s: ${runsTwice ? 'jobs run twice at the same time' : 'a throttled function has no time to try again'}.`,
+          remedy: `Set VisibilityTimeout to ${least}: 6 times the function's timeout, and the batching window.`,
+          severity: runsTwice ? 'error' : 'warning',
+        };
+      }),
+  },
+  {
+    id: 'aws.receives',
+    severity: 'error',
+    look: (facts) =>
+      facts.template().flatMap((source) => {
+        const { RedrivePolicy: redrive, FifoQueue: fifo } = source.queue;
+        const most = Number(redrive?.maxReceiveCount ?? mostReceives);
+        const wanted = Math.min(needsOf(source, facts).maxRetries + spareReceives, mostReceives);
+        const least = isYes(fifo) ? mostReceives : wanted;
+        if (most >= least) return [];
+        return {
+          where: source.where,
+          text: `maxReceiveCount is ${most}: SQS moves jobs to the dead letters before their last retry, without a reason.`,
+          remedy: `Set it to ${least} or more.`,
+        };
+      }),
+  },
+  {
+    id: 'aws.recursion',
+    severity: 'warning',
+    look({ template }) {
+      const functions = Map.groupBy(template(), ({ functionId }) => functionId);
+      return [...functions].flatMap(([where, [source]]): Problem | [] =>
+        source!.run.RecursiveLoop === 'Allow'
+          ? []
+          : {
+              where,
+              text: 'Lambda stops messages of this function that led from one to the next some 16 times: jobs that enqueue jobs, long chains and batches die unrun.',
+              remedy: 'Set RecursiveLoop: Allow, and an alarm on RecursiveInvocationsDropped.',
+            },
+      );
+    },
+  },
+  {
+    id: 'aws.redrive',
+    severity: 'warning',
+    look: ({ template }) =>
+      template().flatMap(({ where, queue, deadLetters }) => {
+        if (!queue.RedrivePolicy)
+          return {
+            where,
+            text: 'It has no RedrivePolicy: a message that kills its function comes again until it is too old, and is lost.',
+            remedy: 'Give it a RedrivePolicy with a dead-letter queue and maxReceiveCount.',
+          };
+        if (!deadLetters || isYes(queue.FifoQueue)) return [];
+        const keptS = Number(queue.MessageRetentionPeriod ?? usual.keptS);
+        const deadKeptS = Number(deadLetters.MessageRetentionPeriod ?? usual.keptS);
+        if (deadKeptS > keptS) return [];
+        return {
+          where,
+          text: `Its dead letters are kept for ${deadKeptS} s, no longer than its messages (${keptS} s). That counts from when a job was sent, so dead letters may vanish at once.`,
+          remedy: 'Set MessageRetentionPeriod of the dead-letter queue to 1209600.',
+        };
+      }),
+  },
+  {
+    id: 'aws.concurrency',
+    severity: 'warning',
+    look({ template }) {
+      const functions = Map.groupBy(template(), ({ functionId }) => functionId);
+      return [...functions].flatMap(([where, sources]): Problem | [] => {
+        const reserved = sources[0]!.run.ReservedConcurrentExecutions;
+        const limits = sources.map(({ mapping }) =>
+          Number(mapping.ScalingConfig?.MaximumConcurrency ?? Infinity),
+        );
+        if (limits.includes(Infinity)) {
+          const open = sources.filter((_, i) => limits[i] === Infinity).map((one) => one.where);
+          const text = `${open.join(', ')} may call it as often at once as they like: throttled calls spend receives, and jobs die unrun.`;
+          return { where, text, remedy: 'Set maximumConcurrency of every event source.' };
+        }
+        const sum = limits.reduce((all, one) => all + one, 0);
+        if (reserved === undefined || sum <= Number(reserved)) return [];
+        return {
+          where,
+          text: `${count(sources.length, 'queue')} call it up to ${sum} times at once, and it may run ${reserved} times: throttled calls spend receives.`,
+          remedy: `Set reservedConcurrency to ${sum}, or lower maximumConcurrency.`,
+        };
+      });
+    },
+  },
+];
+
+const timeoutOf = ({ run }: Source): number => Number(run.Timeout ?? usual.timeoutS);
+const isYes = (value: unknown): boolean => value === true || value === 'true';
+
+/** Of the queue of the app whose name the queue of SQS has at its end. */
+function needsOf({ name }: Source, { app, needsOf }: TemplateFacts): QueueNeeds {
+  const own = app.queues.filter((queue) => name === queue || name.endsWith(`-${queue}`));
+  const [longest = ''] = own.toSorted((a, b) => b.length - a.length);
+  return needsOf(longest);
+}
 
 interface HostFacts {
   readonly app: App;

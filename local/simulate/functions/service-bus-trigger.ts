@@ -7,13 +7,14 @@ import {
   ServiceBusClient,
   type ServiceBusReceivedMessage,
   type ServiceBusReceiver,
+  type ServiceBusSessionReceiver,
 } from '@azure/service-bus';
 import type { Clock } from '../../../core/base/clock.ts';
+import { toError } from '../../../core/base/failure.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { within } from '../../waiting.ts';
-import type { TypedData } from './core-module.ts';
-import type { FunctionsHost } from './host.ts';
-import { createSessionReceivers, onLinkOf, type SessionRules } from './session-receivers.ts';
+import type { SimulationEvent } from '../events.ts';
+import type { FunctionsHost, TypedData } from './host.ts';
 
 interface TriggerOptions extends SessionRules {
   readonly host: FunctionsHost;
@@ -75,7 +76,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
     );
     return mine;
   }
-  const look = (queue: string) => receive(queue, 100, 20);
+  const look = (queue: string) => receive(queue, 100, lookMs);
 
   function triggerOf(queue: string) {
     for (const { name, bindings } of host.functions)
@@ -142,7 +143,7 @@ interface Batching {
 }
 
 /** As a text; the worker's library tries to parse it. */
-export const bodyOf = ({ body }: Pick<ServiceBusReceivedMessage, 'body'>): TypedData => ({
+const bodyOf = ({ body }: Pick<ServiceBusReceivedMessage, 'body'>): TypedData => ({
   string: Buffer.from(body as Uint8Array).toString('utf8'),
 });
 
@@ -166,3 +167,195 @@ export function metadataOf(message: ServiceBusReceivedMessage): Record<string, T
     ...(correlationId !== undefined && { CorrelationId: text(correlationId) }),
   };
 }
+
+interface SessionRules {
+  /** `maxConcurrentSessions` of host.json. @default 8 */
+  readonly maxConcurrentSessions?: number;
+  /** `sessionIdleTimeout` of host.json. @default 60_000 */
+  readonly sessionIdleMs?: number;
+}
+
+/** How long a session may take that is there. */
+const leastWaitMs = 100;
+/** Service Bus answers a look with all it has. */
+const lookMs = 20;
+
+interface Held {
+  readonly session: ServiceBusSessionReceiver;
+  /** A call has its message. */
+  busy: boolean;
+  /** Epoch ms. */
+  emptySince: number;
+}
+
+/**
+ * Receives for the trigger of a queue with sessions, by the host's rules: it holds so many sessions at a time, gets their messages
+ * one by one, and keeps a session until that has been empty for its idle time. Until then other groups wait.
+ */
+function createSessionReceivers(
+  connectionString: string,
+  clock: Clock,
+  { maxConcurrentSessions = 8, sessionIdleMs = 60_000 }: SessionRules,
+) {
+  /** By the time that each waits for a session: the SDK has it as a setting of the client. */
+  const clients = new Map<number, ServiceBusClient>();
+  const holders = new WeakMap<ServiceBusReceivedMessage, Held>();
+  /** By queue. */
+  let held = new Map<string, Held[]>();
+
+  function clientFor(timeoutInMs: number): ServiceBusClient {
+    const client =
+      clients.get(timeoutInMs) ??
+      new ServiceBusClient(connectionString, { retryOptions: { maxRetries: 0, timeoutInMs } });
+    clients.set(timeoutInMs, client);
+    return client;
+  }
+
+  async function next(one: Held, waitMs: number): Promise<ServiceBusReceivedMessage[]> {
+    one.busy = true;
+    const found = await one.session.receiveMessages(1, { maxWaitTimeInMs: waitMs }).catch(() => []);
+    const [message] = found;
+    one.busy = message !== undefined;
+    if (message) {
+      one.emptySince = Number.POSITIVE_INFINITY;
+      holders.set(message, one);
+    } else if (one.emptySince === Number.POSITIVE_INFINITY) one.emptySince = clock.now();
+    return found;
+  }
+
+  /** Sessions that are still held, without those that have been empty for too long. */
+  async function kept(queue: string): Promise<Held[]> {
+    const isOver = ({ session, busy, emptySince }: Held): boolean =>
+      session.isClosed || (!busy && clock.now() - emptySince >= sessionIdleMs);
+    const all = held.get(queue) ?? [];
+    await Promise.all(all.filter(isOver).map(({ session }) => session.close()));
+    const those = all.filter((one) => !isOver(one) && !one.session.isClosed);
+    held.set(queue, those);
+    return those;
+  }
+
+  return {
+    /** The receiver of a message that came in a session. */
+    holderOf: (message: ServiceBusReceivedMessage) => holders.get(message)?.session,
+    /** The call with this message is over, and its session may give the next one. */
+    ended(message: ServiceBusReceivedMessage): void {
+      const one = holders.get(message);
+      if (one) one.busy = false;
+    },
+    /** The next messages of the sessions that it holds, and of others as far as it may hold them. */
+    async receive(queue: string, max: number, waitMs: number): Promise<ServiceBusReceivedMessage[]> {
+      const mine = await kept(queue);
+      const free = mine.filter(({ busy }) => !busy).slice(0, max);
+      const found = (await Promise.all(free.map((one) => next(one, lookMs)))).flat();
+      while (found.length < max && mine.length < maxConcurrentSessions) {
+        const client = clientFor(Math.max(leastWaitMs, mine.length === 0 ? waitMs : 0));
+        const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 };
+        const session = await client.acceptNextSession(queue, options).catch((error) => {
+          if (error.code === 'ServiceTimeout' || error.code === 'SessionCannotBeLocked') return null;
+          throw error;
+        });
+        if (!session) break;
+        const one: Held = { session, busy: false, emptySince: Number.POSITIVE_INFINITY };
+        mine.push(one);
+        found.push(...(await next(one, 1_000)));
+      }
+      return found;
+    },
+    /** Cuts its connections, as a process does that is killed. */
+    async cut(): Promise<void> {
+      const cutting = [...clients.values()];
+      clients.clear();
+      held = new Map();
+      for (const client of cutting) await client.close();
+    },
+  };
+}
+
+/** Rejects when the link is gone. The SDK would wait for a minute for an answer on it. */
+async function onLinkOf(session: ServiceBusSessionReceiver, work: Promise<void>): Promise<void> {
+  const gone = Promise.withResolvers<never>();
+  const look = setInterval(() => session.isClosed && gone.reject(new Error('its link is closed')), 100);
+  try {
+    await Promise.race([work, gone.promise]);
+  } finally {
+    clearInterval(look);
+    work.catch(() => {});
+  }
+}
+
+interface PumpOptions {
+  readonly trigger: ServiceBusTrigger;
+  readonly queue: string;
+  readonly maxConcurrentCalls: number;
+  readonly lockMs: number;
+  readonly maxLockRenewalMs: number;
+  readonly maxDeliveries: number;
+  readonly stopping: AbortSignal;
+  on(event: SimulationEvent): void;
+  /** Service Bus does not answer any more. */
+  broken(error: unknown): void;
+}
+
+/** How long one receive call waits. A stop waits for it too: a call that is broken off may still receive messages. */
+const waitMs = 1_000;
+
+/** The trigger of one queue while the host runs: makes concurrent calls and renews their locks. */
+export function startPump(options: PumpOptions) {
+  const { trigger, queue, maxConcurrentCalls, stopping, on, broken } = options;
+  const calls = new Set<Promise<void>>();
+
+  async function call(message: ServiceBusReceivedMessage): Promise<void> {
+    const deliveries = (message.deliveryCount ?? 0) + 1;
+    const startedAt = Date.now();
+    on({ type: 'invoked', queue, messages: 1, again: deliveries > 1 ? 1 : 0 });
+    const stopRenewing = renewing(message, startedAt);
+    const { end, thrown } = await trigger.call(queue, message).finally(stopRenewing);
+    const durationMs = Date.now() - startedAt;
+    if (end === 'completed') return on({ type: 'answered', queue, done: 1, failed: 0, durationMs });
+    const error = thrown === null ? new Error(whyNot[end]) : toError(thrown);
+    on({ type: 'failed', queue, messages: 1, error, durationMs });
+    if (deliveries >= options.maxDeliveries) on({ type: 'redriven', queue, messages: 1 });
+  }
+
+  function renewing(message: ServiceBusReceivedMessage, startedAt: number): () => void {
+    const timer = setInterval(() => {
+      if (Date.now() - startedAt > options.maxLockRenewalMs) return clearInterval(timer);
+      trigger.renew(queue, message).catch(() => clearInterval(timer)); // then the message cannot be completed, which is reported
+    }, options.lockMs / 3);
+    return () => clearInterval(timer);
+  }
+
+  async function pump(): Promise<void> {
+    while (!stopping.aborted) {
+      // Asked to wait for several, the SDK would hold the first one back for a second.
+      const messages = await trigger.receive(queue, 1, waitMs);
+      const free = maxConcurrentCalls - calls.size - messages.length;
+      if (messages.length > 0 && free > 0) messages.push(...(await trigger.receive(queue, free, lookMs)));
+      if (stopping.aborted) return; // messages received meanwhile are locked in a Service Bus that ends too
+      for (const message of messages) {
+        const mine: Promise<void> = call(message)
+          .catch(broken)
+          .finally(() => calls.delete(mine));
+        calls.add(mine);
+      }
+      while (calls.size >= maxConcurrentCalls) await Promise.race(calls);
+    }
+  }
+
+  return {
+    /** Calls under way. */
+    running: () => calls.size,
+    /** Resolves when it has stopped and its last call is over. */
+    done: pump()
+      .catch((error) => {
+        if (!stopping.aborted) broken(error);
+      })
+      .then(async () => void (await Promise.all(calls))),
+  };
+}
+
+const whyNot: Readonly<Record<string, string>> = {
+  abandoned: 'it has thrown nothing',
+  killed: 'it took longer than functionTimeout; the host would end its process',
+  'lock lost': 'its lock had ended before it was completed',
+};

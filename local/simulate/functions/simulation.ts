@@ -15,14 +15,11 @@ import { serveHttp } from '../../serve.ts';
 import { pause } from '../../waiting.ts';
 import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../end.ts';
 import { counting, type QueueCounts, type SimulationEvent, type SimulationSummary } from '../events.ts';
-import { createAppQueues } from '../service-bus/app-queues.ts';
-import { type ServiceBusServer, startServiceBus } from '../service-bus/server.ts';
-import { type Bindings, bindingsOf, setting } from './bindings.ts';
-import { type FunctionsHost, startFunctions } from './host.ts';
+import { createAppQueues, type ServiceBusServer, startServiceBus } from '../service-bus/server.ts';
+import { type Binding, type FunctionsHost, type Registered, startFunctions, triggerOf } from './host.ts';
 import { hostSettings } from './host-json.ts';
 import type { FunctionsSimulationOptions } from './options.ts';
-import { startPump } from './pump.ts';
-import { createServiceBusTrigger } from './service-bus-trigger.ts';
+import { createServiceBusTrigger, startPump } from './service-bus-trigger.ts';
 
 /** The host gives an instance so long to end. The app itself drains, and releases jobs that do not end. */
 const graceMs = 5_000;
@@ -236,4 +233,58 @@ function momentsOf(name: string, schedule: string): Cron {
       `Expected the schedule of ${name} to be six fields like 0 * * * * *, got "${schedule}": ${toError(cause).message}`,
     );
   }
+}
+
+interface Bindings {
+  /** Names of queues in the namespace. */
+  readonly queues: readonly string[];
+  /** Those of them whose trigger takes sessions. */
+  readonly sessions: readonly string[];
+  /** Names of the settings in which triggers look for their namespace. */
+  readonly connections: readonly string[];
+  readonly timers: readonly { readonly name: string; readonly schedule: string }[];
+  readonly hasHttp: boolean;
+  /** Names of functions with other triggers, which the simulation does not call. */
+  readonly others: readonly string[];
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What an app has registered; `%NAME%` stands for a setting. Throws `CONFIG` for a setting that is missing, and for a trigger that takes many messages at a time. */
+function bindingsOf(functions: readonly Registered[], env: Env): Bindings {
+  const triggers = functions.map((one): Binding & { readonly name: string } => ({
+    ...triggerOf(one)[1],
+    name: one.name,
+  }));
+  const ofType = (wanted: string) => triggers.filter(({ type }) => type === wanted);
+  const bus = ofType('serviceBusTrigger').filter(({ queueName }) => queueName !== undefined);
+  const many = bus.find(({ cardinality }) => cardinality === 'many');
+  if (many)
+    throw config(
+      `Expected ${many.name} to take one message per call, got cardinality "many". Change it to "one".`,
+    );
+  const known = ['httpTrigger', 'timerTrigger'];
+  return {
+    queues: bus.map(({ queueName }) => setting(String(queueName), env)),
+    sessions: bus
+      .filter(({ isSessionsEnabled }) => isSessionsEnabled === true)
+      .map(({ queueName }) => setting(String(queueName), env)),
+    connections: [...new Set(bus.map(({ connection }) => String(connection)))],
+    timers: ofType('timerTrigger').map(({ name, schedule }) => ({
+      name,
+      schedule: setting(String(schedule), env),
+    })),
+    hasHttp: ofType('httpTrigger').length > 0,
+    others: triggers.filter((one) => !known.includes(one.type) && !bus.includes(one)).map(({ name }) => name),
+  };
+}
+
+export function setting(text: string, env: Env): string {
+  return text.replace(/%([\w.-]+)%/g, (_, name: string) => {
+    const value = env[name];
+    if (value) return value;
+    throw config(
+      `Expected the setting ${name} in the environment, which a trigger names, got nothing. Set it.`,
+    );
+  });
 }

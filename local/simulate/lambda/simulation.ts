@@ -1,21 +1,21 @@
 /** Lambda and SQS on this machine, until it is stopped or nothing is left to do. */
 
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
+import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { pause } from '../../waiting.ts';
 import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../end.ts';
 import { counting, type SimulationEvent, type SimulationSummary } from '../events.ts';
-import { credentials, environmentOf, region } from './environment.ts';
 import type { SimulationOptions } from './options.ts';
-import type { InvokeContext } from './poller.ts';
+import { type InvokeContext, pollQueue } from './poller.ts';
 import { countQueues, isEmpty, makeQueues } from './queues.ts';
 import { type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 import { startLocalSqs } from './server.ts';
-import { pollQueue } from './source.ts';
 
 /** A running batch may end so long after a stop. Lambda would not end it at all. */
 const drainMs = 5_000;
@@ -194,4 +194,85 @@ function createEnvironments(options: RuntimeOptions, most: number) {
       await Promise.all(all.map((runtime) => runtime.stop()));
     },
   };
+}
+
+const region = 'us-east-1';
+export const credentials = { accessKeyId: 'test', secretAccessKey: 'test' } as const;
+
+interface FunctionSettings {
+  readonly folder: string;
+  readonly sqsEndpoint: string;
+  readonly queueUrl: string;
+  /** Packages that are not in the bundle are looked for from here. */
+  readonly cwd: string;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Nothing in it leads to a real account: the SQS endpoint stands for every AWS service, unless the service has its own endpoint on this machine. */
+function environmentOf(outer: Env, { folder, sqsEndpoint, queueUrl, cwd }: FunctionSettings): Env {
+  const kept = Object.entries(outer).filter(
+    ([name, value]) => !/^(AWS_|NODE_)/.test(name) || (isEndpoint(name) && isOnThisMachine(value ?? '')),
+  );
+  return {
+    AWS_ENDPOINT_URL: sqsEndpoint,
+    ...Object.fromEntries(kept),
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    AWS_EC2_METADATA_DISABLED: 'true',
+    // The user's profiles, with their endpoints and accounts, are not read.
+    AWS_CONFIG_FILE: join(folder, 'no-config'),
+    AWS_SHARED_CREDENTIALS_FILE: join(folder, 'no-credentials'),
+    SQS_ENDPOINT: sqsEndpoint,
+    QUEUE_URL: queueUrl,
+    TMPDIR: folder,
+    NODE_PATH: modulesAbove(cwd).join(':'),
+  };
+}
+
+const isEndpoint = (name: string): boolean => name.startsWith('AWS_ENDPOINT_URL');
+
+/** As a layer would bring them. */
+function modulesAbove(cwd: string): string[] {
+  const found: string[] = [];
+  for (let at = cwd; ; at = dirname(at)) {
+    const modules = join(at, 'node_modules');
+    if (existsSync(modules)) found.push(modules);
+    if (at === dirname(at)) return found;
+  }
+}
+
+/** Bundles an entry, unless its config does so as its deployment does. Throws `CONFIG` with the first error of esbuild. */
+export async function buildFunctions(entry: string, folder: string): Promise<void> {
+  const { build } = await import('esbuild');
+  try {
+    await build({
+      entryPoints: [entry],
+      outfile: join(folder, 'main.mjs'),
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: `node${process.versions.node.split('.')[0]}`,
+      mainFields: ['module', 'main'],
+      sourcemap: 'inline',
+      // Some packages of the SDK still load node's modules with require.
+      banner: {
+        js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
+      },
+      logLevel: 'silent',
+    });
+  } catch (cause) {
+    const { errors: [first] = [] } = cause as { errors?: readonly EsbuildMessage[] };
+    if (!first) throw cause;
+    const { text, location } = first;
+    const where = location ? ` (${location.file}, line ${location.line})` : '';
+    throw new LongshoreError('CONFIG', `The functions could not be bundled: ${text}${where}.`, { cause });
+  }
+}
+
+interface EsbuildMessage {
+  readonly text: string;
+  readonly location: { readonly file: string; readonly line: number } | null;
 }

@@ -1,8 +1,8 @@
 /** What Service Bus answers on `<queue>/$management`. */
 
 import rhea, { type Message } from 'rhea';
-import { sessionMissing } from './accept.ts';
 import type { Queue } from './queue.ts';
+import { sessionMissing } from './receivers.ts';
 import { lockLost, longOf, newMessageFrom, outgoing, sessionLost, tokenFrom } from './wire.ts';
 
 export interface Reply {

@@ -8,10 +8,16 @@ import { hostname } from 'node:os';
 import rhea, { type EventContext, type Message, type Sender } from 'rhea';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config } from '../../../core/base/errors.ts';
-import { createAccepting, misfit, sessionAsked, sessionMissing } from './accept.ts';
-import { createDelivering, type Outcome } from './deliver.ts';
 import { manage, type Reply, replyTo } from './management.ts';
 import { createQueue, defaultSettings, type Queue, type QueueSettings } from './queue.ts';
+import {
+  createAccepting,
+  createDelivering,
+  misfit,
+  type Outcome,
+  sessionAsked,
+  sessionMissing,
+} from './receivers.ts';
 import {
   accepted,
   type Decoded,
@@ -26,7 +32,7 @@ import {
 export type { Queue, QueueSettings } from './queue.ts';
 export type { SessionOrder } from './sessions.ts';
 
-export interface ServiceBusServerOptions {
+interface ServiceBusServerOptions {
   /** @default a free one */
   readonly port?: number;
   /** Another than a loopback address makes it public. @default '127.0.0.1' */
@@ -270,3 +276,26 @@ const notFound = (address: string) => ({
   condition: 'amqp:not-found',
   description: `The messaging entity 'sb://localhost/${address}' could not be found.`,
 });
+
+/** Retrying one dead letter locks others too, and each time counts as a delivery. */
+const failedDeliveries = 2_000;
+
+/**
+ * The queues of an app as docs/azure.md makes them, each with the one in which a function keeps what failed for good. Returns their names.
+ *
+ * @param sessions those that require them. The duplicate window is that of the documentation: it costs memory only.
+ */
+export function createAppQueues(
+  server: ServiceBusServer,
+  names: readonly string[],
+  settings: Partial<QueueSettings> = {},
+  sessions: readonly string[] = [],
+): string[] {
+  const shared = { duplicateWindowMs: 3_600_000, lockMs: defaultSettings.lockMs };
+  return names.flatMap((name) => {
+    const failed = `${name}-failed`;
+    server.createQueue(name, { ...shared, ...settings, requiresSession: sessions.includes(name) });
+    server.createQueue(failed, { ...shared, maxDeliveryCount: failedDeliveries });
+    return [name, failed];
+  });
+}

@@ -3,9 +3,13 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { SupervisorCalls, WorkerCalls } from '../../../local/dev/calls.ts';
-import { type Child, startChild } from '../../../local/dev/child.ts';
-import { createFaults } from '../../../local/dev/faults.ts';
+import {
+  type Child,
+  type SupervisorCalls,
+  startChild,
+  type WorkerCalls,
+} from '../../../local/dev/processes.ts';
+import { createFaults } from '../../../local/dev/supervisor.ts';
 import { until } from '../../kit/until.ts';
 import { imports, json, project, root } from '../cli/kit.ts';
 

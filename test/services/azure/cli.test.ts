@@ -3,8 +3,11 @@
 import { rmSync } from 'node:fs';
 import { ServiceBusClient } from '@azure/service-bus';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAppQueues } from '../../../local/simulate/service-bus/app-queues.ts';
-import { type ServiceBusServer, startServiceBus } from '../../../local/simulate/service-bus/server.ts';
+import {
+  createAppQueues,
+  type ServiceBusServer,
+  startServiceBus,
+} from '../../../local/simulate/service-bus/server.ts';
 import { from, json, makeProject, shopOn } from '../../e2e/cli/kit.ts';
 
 let server: ServiceBusServer;

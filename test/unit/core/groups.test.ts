@@ -8,7 +8,7 @@ import { startWorker } from '../../../core/routing/worker.ts';
 import { sqs } from '../../../functions/aws/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
-import { messageOf, rowOf } from '../../../local/outbox/row.ts';
+import { messageOf, rowOf } from '../../../local/outbox/send.ts';
 import { job, refusalText, ring } from './kit.ts';
 
 const mail = job({ name: 'mail', queue: 'mail' });

@@ -12,10 +12,8 @@ import { tableChecks } from '../../../local/backends/postgres/table-checks.ts';
 import { redisChecks } from '../../../local/backends/redis/diagnose.ts';
 import { sqliteChecks } from '../../../local/backends/sqlite/diagnose.ts';
 import { answers } from '../../../local/cli/commands/doctor.ts';
-import { hostChecks } from '../../../local/cli/doctor/deployment.ts';
-import { liveKeyChecks, staticKeyChecks } from '../../../local/cli/doctor/keys.ts';
-import { jobChecks, queueChecks } from '../../../local/cli/doctor/queues.ts';
-import { templateChecks } from '../../../local/cli/doctor/template.ts';
+import { jobChecks, liveKeyChecks, queueChecks, staticKeyChecks } from '../../../local/cli/doctor/checks.ts';
+import { hostChecks, templateChecks } from '../../../local/cli/doctor/deployment.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../../../docs/doctor.md'), 'utf8');
 
