@@ -11,7 +11,7 @@ import type { Job } from './job.ts';
 import type { Schedule } from './schedule.ts';
 import type { LateStoredSchedules } from './stored-schedule.ts';
 
-/** What an evaluation needs of a client. */
+/** The members of a client that an evaluation uses. */
 export interface AlertHost {
   readonly app: {
     readonly clock: Clock;
@@ -30,7 +30,7 @@ export interface AlertHost {
 export interface AttemptNumbers {
   readonly queue: string;
   readonly attempts: number;
-  /** Those that will be retried and those that died. */
+  /** Attempts that failed, whether the job is retried or became a dead letter. */
   readonly failed: number;
   /** Jobs that became dead letters. */
   readonly dead: number;
@@ -42,7 +42,7 @@ export interface ScheduleLateness {
   readonly lateMs: number | null;
 }
 
-/** What a condition can ask. Each answer is fetched once per evaluation. All reject after 10 s. */
+/** The facts that a condition can ask for. Each is fetched once per evaluation, and rejects after 10 s. */
 export interface AlertFacts {
   /** Epoch ms, by the queue's own time where it has one. */
   readonly now: number;
@@ -52,13 +52,13 @@ export interface AlertFacts {
   readonly breakers: readonly string[];
   readonly backend: string;
   stats(): Promise<readonly QueueStats[]>;
-  /** Of the last `spanMs`, per queue. Rejects with `CONFIG` where no numbers are kept. */
+  /** Attempts of the last `spanMs`, per queue. Rejects with `CONFIG` if no metrics are kept. */
   attempts(spanMs: number): Promise<readonly AttemptNumbers[]>;
   /** Workers that are healthy; `null` where functions run the jobs, which keep no heartbeat. */
   workers(): Promise<readonly WorkerBeat[] | null>;
-  /** Those in code. */
+  /** Schedules declared in code. */
   schedules(): Promise<readonly ScheduleLateness[]>;
-  /** Those made at run time that have been due for more than `mostLateMs`. None where none are kept. */
+  /** Schedules made at run time that have been due for more than `mostLateMs`. Empty if the backend keeps none. */
   lateSchedules(mostLateMs: number): Promise<LateStoredSchedules>;
   /** Jobs that are paused, and those whose breaker is open. */
   stopped(): Promise<readonly StoppedJob[]>;
@@ -70,16 +70,16 @@ export interface AlertReading {
   readonly subject: string;
   /** `null`: the backend cannot tell. */
   readonly holds: boolean | null;
-  /** What was compared with the limit. */
+  /** The number that was compared with the limit. */
   readonly value: number | null;
-  /** For people: `"mail" has 1,204 jobs waiting, more than 1,000`. Of `holds: null` why that is. */
+  /** For people: `"mail" has 1,204 jobs waiting, more than 1,000`. If `holds` is `null`, the reason. */
   readonly text: string;
 }
 
 export interface AlertRule {
   readonly name: string;
   readonly severity: AlertSeverity;
-  /** It fires once it has held for so long. */
+  /** The alert fires once the condition has held for this long. */
   readonly forMs: number;
   /** The condition, for people: `more than 1,000 jobs wait`. */
   readonly summary: string;

@@ -17,14 +17,14 @@ import type { Schedule } from './schedule.ts';
 export interface AppOptions {
   readonly jobs: readonly Job[];
   readonly schedules?: readonly Schedule[];
-  /** What is watched, and who is sent what it finds: `defineAlerts()` of `longshore/alerts`. @default nothing */
+  /** Alert rules and their targets: `defineAlerts()` of `longshore/alerts`. @default none */
   readonly alerts?: Alerts;
   /**
    * @default the keys in LONGSHORE_SIGNING_KEYS. Without them development makes a key and keeps it under `.longshore/`, and
    * production refuses to start.
    */
   readonly signing?: KeyRing;
-  /** What holds for all jobs of a queue, by its name. `{}` is enough to name one that no job names. */
+  /** Options per queue, by its name. `{}` declares a queue that no job names. */
   readonly queues?: Readonly<Record<string, QueueOptions>>;
   /** Restricts a queue to these jobs: any other job in it is rejected. A queue that is not named takes every job. */
   readonly accepts?: Readonly<Record<string, readonly Job[]>>;
@@ -46,7 +46,7 @@ export interface AppOptions {
   readonly newId?: () => string;
 }
 
-/** What it returns is waited for where the process may be frozen or end, 2 s at most. */
+/** A returned promise is awaited for up to 2 s where the process may freeze or end, as in a function. */
 export type FailureHook = (error: Error, failure: JobFailure) => unknown;
 
 export interface FailureHooks extends Pick<AppOptions, 'onError' | 'onDeadLetter'> {
@@ -57,12 +57,12 @@ export interface FailureHooks extends Pick<AppOptions, 'onError' | 'onDeadLetter
 export interface App {
   readonly jobs: ReadonlyMap<string, Job>;
   readonly schedules: readonly Schedule[];
-  /** Those that ping a monitor, by name. */
+  /** Schedules that ping a monitor, by name. */
   readonly pinged: ReadonlyMap<string, Schedule>;
   readonly alerts: Alerts | null;
   /** That a job, `queues` or `accepts` names, in the order of their first mention: workers take from all of them. */
   readonly queues: readonly string[];
-  /** Of the queues that have options. */
+  /** The rules of queues that have options. */
   readonly queueRules: ReadonlyMap<string, QueueRules>;
   readonly accepts: ReadonlyMap<string, ReadonlySet<string>>;
   readonly unknownJobGraceMs: number;
@@ -75,7 +75,7 @@ export interface App {
   readonly newId: () => string;
   /** Whether `newId` is our own, which never gives an id twice. */
   readonly ownIds: boolean;
-  /** What its features add to attempts. */
+  /** The parts that features add to attempts, clients and workers. */
   readonly installed: Installed;
   /** Resolved once, at the first use; throws `CONFIG` when production has no key. */
   readonly keyRing: () => KeyRing;

@@ -1,4 +1,4 @@
-/** What a batch is made of: its options, and what is known of it later. */
+/** The types of batches: options, callbacks, progress. */
 
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { Jsonified } from './jsonified.ts';
@@ -22,12 +22,12 @@ export interface BatchSummary {
   readonly failed: number;
 }
 
-/** What `ctx.waitForBatch` resolves with. */
+/** The result of `ctx.waitForBatch`. */
 export interface BatchEnd<Result = unknown> {
   readonly total: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** What the children have returned, in their order, and `null` for one that has failed. `null` = the batch was sent without `keepResults`. */
+  /** The results of the children in their order, with `null` for each failed one. `null` = the batch was sent without `keepResults`. */
   readonly results: readonly (Result | null)[] | null;
 }
 
@@ -76,7 +76,7 @@ export interface CommonBatchOptions<Success, Failure, Complete> {
    * that was: nothing is sent. @default a new one; in a job one that is made of the job's id and the name
    */
   readonly id?: string;
-  /** So many items are sent in one call. 1 to 10,000. @default 100 */
+  /** How many items are sent in one call. 1 to 10,000. @default 100 */
   readonly chunkSize?: number;
   /** Enqueued when all children have ended and no more have failed than `allowFailures`. */
   readonly onSuccess?: Callback<Success>;
@@ -88,7 +88,7 @@ export interface CommonBatchOptions<Success, Failure, Complete> {
   readonly allowFailures?: number | `${number}%`;
   /** @default the context of the job or request that is running now */
   readonly context?: JobContext;
-  /** So many children run at the same time, over all workers: 1 to 10,000. @default as many as there are free slots */
+  /** How many children run at the same time, across all workers: 1 to 10,000. @default as many as there are free slots */
   readonly concurrency?: number;
   /** Keeps what the children return for `ctx.waitForBatch`, 10,000 children at most. @default false */
   readonly keepResults?: boolean;
@@ -107,13 +107,13 @@ export type BatchOptions<
   Results = unknown,
   With extends ExtraPayload = ExtraPayload,
 > = CommonBatchOptions<Success, Failure, Complete> & {
-  /** What the payload of `onResults` has beside the results. */
+  /** Further members of the payload of `onResults`. */
   readonly resultsPayload?: With;
 } & (
     | {
         /** Each item is the payload of one. */
         readonly job: JobOfBatch<Item, Output>;
-        /** Of every child. */
+        /** The options of every child. */
         readonly options?: ChildOptions;
         /**
          * Enqueued when all children have completed, with `{ batchId, name, results }` and what `resultsPayload` has. Not where one of them has failed, before it
@@ -153,11 +153,11 @@ export type SendBatch = <
   options: BatchOptions<Item, C, Success, Failure, Complete, Output, Results, With>,
 ) => Promise<Batch>;
 
-/** What is known of a batch. */
+/** The state of a batch. */
 export interface Batch {
   readonly id: string;
   readonly name: string;
-  /** Of its children and of what it calls; `null` = none. Nothing has verified it. */
+  /** The context of its children and callbacks; `null` = none. It was not verified. */
   readonly tenantId: string | null;
   readonly state: 'sending' | 'running' | 'cancelling' | 'complete' | 'cancelled';
   /** How it ended: `failed` = more children failed than may. `null` = it has not. */
@@ -167,7 +167,7 @@ export interface Batch {
   readonly sent: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Of all children how many have ended, 0 to 100; `null` while it is sent. */
+  /** The share of children that have ended, 0 to 100; `null` while the batch is being sent. */
   readonly percent: number | null;
   /** Children that ended, on average since it was made. `null` = none has, or some are retried. */
   readonly perSecond: number | null;
@@ -184,10 +184,10 @@ export interface Batches {
   get(id: string): Promise<Batch | null>;
   /** Newest first, 100 without `max`. `after` is the id of the last one of the page before. */
   list(page?: { readonly after?: string; readonly max?: number }): Promise<readonly Batch[]>;
-  /** Cancels the children that have not ended. What its importer still wants to send is refused. */
+  /** Cancels the children that have not ended. Its importer cannot send further items. */
   cancel(id: string): Promise<'cancelled' | 'finished' | 'unknown'>;
   /**
-   * Makes the dead letters among the children ready again. What the batch calls at its end is called again after them. Resolves with how many it
+   * Retries the dead letters among the children; the callbacks run again after them. Resolves with how many it
    * were. Throws `NOT_FOUND`, and `BATCH` for one that was not sent to its end.
    */
   retryFailed(id: string): Promise<number>;

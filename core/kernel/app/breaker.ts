@@ -3,7 +3,7 @@ import { config } from '../../base/errors.ts';
 
 /** When the jobs of a kind are stopped, because they fail anyway. */
 export interface Breaker {
-  /** So many failed attempts in a row, over all workers, open the breaker. 1 to 100. */
+  /** This number of failed attempts in a row, across all workers, opens the breaker. 1 to 100. */
   readonly failures: number;
   /** While it is open no job of the kind begins; then one is tried. 1,000 to 86,400,000. */
   readonly openMs: number;

@@ -1,4 +1,4 @@
-/** What a chain is made of: its links, how their types fit together, and what is known of it later. */
+/** The types of chains: links, how their inputs and outputs fit together, progress. */
 
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { SqlTransaction } from '../../contract/queue.ts';
@@ -8,7 +8,7 @@ import type { JobOfBatch as AnyJob } from './batch.ts';
 import type { Jsonified } from './jsonified.ts';
 import type { EnqueueOptions } from './options.ts';
 
-/** What the enqueueing of one link is given. A delay begins when the link before has completed. */
+/** Options of one link. A delay starts when the previous link has completed. */
 export type LinkOptions = Pick<
   EnqueueOptions,
   'queue' | 'priority' | 'delayMs' | 'maxRetries' | 'group' | 'name'
@@ -27,7 +27,7 @@ type JobIn<L> = L extends { readonly job: infer J } ? J : L;
 type InputOf<L> = JobIn<L> extends AnyJob<infer Input> ? Input : never;
 type OutputOf<L> = JobIn<L> extends AnyJob<unknown, infer Output> ? Jsonified<Awaited<Output>> : never;
 
-/** What a link hands on. */
+/** The payload that a link passes to the next one. */
 type HandedBy<L> = L extends readonly One[] ? { -readonly [I in keyof L]: OutputOf<L[I]> } : OutputOf<L>;
 
 type Taking<L, Handed> = L extends readonly One[]
@@ -47,7 +47,7 @@ export type Fitting<Links extends readonly unknown[], Handed = unknown> = Links 
   ? readonly [unknown extends Handed ? First : Taking<First, Handed>, ...Fitting<Rest, HandedBy<First>>]
   : readonly [];
 
-/** What the jobs of the first link take. */
+/** The payload of the first link. */
 export type FirstInput<Links extends readonly unknown[]> = Links extends readonly [infer First, ...unknown[]]
   ? First extends readonly One[]
     ? AllOf<{ [I in keyof First]: { readonly takes: InputOf<First[I]> } }[number]>
@@ -66,7 +66,7 @@ type AllOf<Boxes extends { readonly takes: unknown }> = (
 export interface ChainOptions {
   /** 1 to 72 of `A-Z a-z 0-9 . _ -`. A chain whose first link is known already is not started again. @default a new one */
   readonly id?: string;
-  /** Of all links. @default the context of the job or request that is running now */
+  /** The context of all links. @default the context of the running job or request */
   readonly context?: JobContext;
   /** As of `enqueue()`: for the first link, which must be one job. */
   readonly tx?: SqlTransaction;
@@ -74,7 +74,7 @@ export interface ChainOptions {
 
 export interface StartedChain<Links extends readonly unknown[] = readonly Link[]> {
   readonly id: string;
-  /** Of the jobs of each link, known before they are enqueued: a list where they run at the same time. */
+  /** The ids of the jobs of each link, known before they are enqueued. A link of several jobs has a list. */
   readonly ids: {
     readonly [I in keyof Links]: Links[I] extends readonly unknown[]
       ? { readonly [J in keyof Links[I]]: string }
@@ -104,12 +104,12 @@ export interface ChainedJobView {
 export interface ChainLinkView {
   /** Counted from 1. */
   readonly link: number;
-  /** Of several jobs: `completed` when all are. `null` = none was enqueued yet, or none is kept any longer. */
+  /** A link of several jobs is `completed` when all of them are. `null` = none was enqueued yet, or their records were deleted. */
   readonly status: JobStatus | null;
   readonly jobs: readonly ChainedJobView[];
 }
 
-/** What is known of a chain, as the records of its links tell it. */
+/** The state of a chain, read from the records of its jobs. */
 export interface Chain {
   readonly id: string;
   readonly state: 'running' | 'completed' | 'failed' | 'cancelled' | 'expired';

@@ -21,7 +21,7 @@ export async function compose<Call, Result>(
   let result: Result | undefined;
   let innerEnded = false;
   let layerEnded = false;
-  // Thrown and not rejected: nobody may be waiting for a second call, and the process would end for it.
+  // Thrown and not rejected: a second call that is not awaited would end the process as an unhandled rejection.
   const next = (): Promise<Result> => {
     if (inner || layerEnded)
       throw config('A middleware called next() again, or after it had ended. Call it once, and wait for it.');

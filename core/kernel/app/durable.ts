@@ -1,8 +1,8 @@
-/** What handlers and clients hand to steps and events. */
+/** Options and arguments of steps and events. */
 
 import type { SqlTransaction } from '../../contract/queue.ts';
 
-/** What the function of a step is given. */
+/** The argument of a step's function. */
 export interface StepContext {
   /** The same at every try of this step of this job: services that know idempotency keys then do the work once. */
   readonly idempotencyKey: string;
@@ -10,9 +10,9 @@ export interface StepContext {
   readonly signal: AbortSignal;
 }
 
-/** What the function of a step with a transaction is given. */
+/** The argument of the function of a step with a transaction. */
 export interface TransactionStepContext extends StepContext {
-  /** What is written here commits together with the memory of the step, or not at all. `enqueue(…, { tx })` joins it. */
+  /** Its writes commit together with the step's result, or not at all. `enqueue(…, { tx })` joins it. */
   readonly tx: SqlTransaction;
 }
 
@@ -27,7 +27,7 @@ export interface StepOptions {
 export interface WaitOptions {
   /** Only events with this key count: 1 to 256 characters. @default events without a key */
   readonly key?: string;
-  /** When nothing has come by then, the wait is over: a number of ms, or text like `90s`, `2h`, `3d`. */
+  /** The wait ends after this time: a number of ms, or a string like `90s`, `2h`, `3d`. */
   readonly timeoutMs: number | string;
   /** Needed where a job waits for the same event and key twice. @default `wait:<event>` or `wait:<event>:<key>` */
   readonly name?: string;
@@ -42,6 +42,6 @@ export interface ReceivedEvent<Payload = unknown> {
 export interface EmitOptions {
   /** Reaches only jobs that wait with this key: 1 to 256 characters. @default jobs that wait without a key */
   readonly key?: string;
-  /** Jobs that begin to wait within so long get it too, at most 30 days. @default 0: only jobs that wait now */
+  /** Also delivered to jobs that start to wait within this time, at most 30 days. @default 0: only jobs that wait now */
   readonly keepMs?: number;
 }

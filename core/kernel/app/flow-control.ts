@@ -7,14 +7,14 @@ import type { JobContext } from '../../envelope/envelope.ts';
 export type KeyOf<Payload> = (payload: Payload, context: JobContext) => string | null;
 
 export interface ConcurrencyLimit<Payload = unknown> {
-  /** So many run at the same time, over all workers. */
+  /** How many jobs run at the same time, across all workers. */
   readonly limit: number;
   /** Counts per key, at most 256 characters; `null` = this job is not limited. @default all count together */
   readonly key?: KeyOf<Payload>;
 }
 
 export interface RateLimit<Payload = unknown> {
-  /** So many begin in any `perMs`, over all workers. */
+  /** How many jobs start in any `perMs`, across all workers. */
   readonly limit: number;
   readonly perMs: number;
   /** Counts per key, at most 256 characters; `null` = this job is not limited. @default all count together */

@@ -40,7 +40,7 @@ export interface RunFacts {
   readonly deadlineAt: number;
 }
 
-/** What a step gives back: a JSON text, read again. */
+/** The result of a step after a round trip through JSON. */
 export type StepResult<T> = [T] extends [undefined] ? T : Jsonified<T>;
 
 /** The second argument of a handler. */
@@ -79,8 +79,8 @@ export interface HandlerContext extends RunFacts {
     options?: StepOptions,
   ): Promise<StepResult<Awaited<T>>>;
   /**
-   * Ends the attempt, and the job goes on from here after so long (366 days at most): a number of ms, or text like `90s`, `2h`, `3d`.
-   * Meanwhile it holds no slot and no lease, and no attempt is spent. Sleeps are known by their order.
+   * Ends the attempt. The job continues from here after this time (366 days at most): a number of ms, or a string like `90s`, `2h`, `3d`.
+   * Meanwhile it holds no slot and no lease, and spends no attempt. Sleeps are identified by their order.
    */
   sleep(time: number | string): Promise<void>;
   /**
@@ -91,7 +91,7 @@ export interface HandlerContext extends RunFacts {
   /** As `client.emit()`. */
   emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   /**
-   * For a job with `transaction: true`. What you write here commits together with the ack and the idempotency key, or not at all:
+   * For a job with `transaction: true`. Your writes commit together with the ack and the idempotency key, or not at all:
    * the effect happens exactly once. `enqueue(…, { tx })` joins it. Throws `CONFIG` for other jobs: their steps may have one each.
    */
   readonly tx: SqlTransaction;
@@ -116,8 +116,8 @@ export interface HandlerContext extends RunFacts {
 
 /**
  * Stands around one attempt. `next()` runs what is inside it, in the end the handler, and resolves with what that returned; it rejects with
- * what the handler threw, and when the attempt is ended from outside. What a middleware returns replaces the job's output, unless it
- * is `undefined`; what it throws counts as the handler's error.
+ * the handler's error, and when the attempt is stopped. A middleware's return value replaces the job's output, unless it
+ * is `undefined`; its error counts as the handler's error.
  */
 export type AttemptMiddleware = (ctx: HandlerContext, next: () => Promise<unknown>) => unknown;
 
@@ -139,9 +139,9 @@ export interface Job<Input = unknown, Output = unknown> {
   /** `keyOf` and `run` take the schema's output; `defineJob` has checked the types. */
   readonly keyOf: ((payload: unknown) => string | null) | null;
   readonly run: (payload: unknown, ctx: HandlerContext) => Output;
-  /** What limits it over all workers; `null` = nothing does. */
+  /** Its limits across all workers; `null` = none. */
   readonly limits: readonly Limit[] | null;
-  /** When an earlier job stands for it; `null` = never. */
+  /** When an active job makes a new one a duplicate; `null` = never. */
   readonly unique: UniqueRule<KeyOf<never>> | null;
   /** Stops its jobs while they fail anyway; `null` = nothing does. */
   readonly breaker: Breaker | null;
@@ -183,7 +183,7 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
   readonly expiresInMs?: number;
   /** One at a time over all workers: short for `concurrency: { limit: 1 }`. @default false */
   readonly single?: boolean;
-  /** After so many failures in a row no job of this kind begins for `openMs`; then one is tried. @default none */
+  /** After this number of failures in a row no job of this name starts for `openMs`; then one is tried. @default none */
   readonly breaker?: Breaker;
   /**
    * Keeps the payload for people (`longshore jobs show --payload`) as long as the record of the job, also when it is done. One that was

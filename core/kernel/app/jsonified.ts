@@ -1,4 +1,4 @@
-/** What a record keeps of a handler's output: a JSON text, read again. */
+/** The type of a handler's output after a round trip through JSON. */
 export type Jsonified<T> = T extends { toJSON(): infer Text }
   ? Jsonified<Text>
   : T extends Nothing

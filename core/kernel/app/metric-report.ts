@@ -61,7 +61,7 @@ export interface JobReport extends JobNumbers {
   readonly queue: string;
   /** Empty for messages whose job is not known here. */
   readonly job: string;
-  /** What is worse than in its own past. */
+  /** Jobs that are worse than in their own past. */
   readonly flags: readonly Flag[];
 }
 
@@ -77,7 +77,7 @@ export interface MetricReport {
 }
 
 export interface PastThresholds {
-  /** Slower: its p95 is more than so many times that of its past. @default 1.5 */
+  /** A job is slower if its p95 is more than this many times its past p95. @default 1.5 */
   readonly slowerTimes?: number;
   /** Failing: the share of its failed attempts is higher by more than this. @default 0.05 */
   readonly failingBy?: number;

@@ -1,4 +1,4 @@
-/** What an app says of its queues. */
+/** Options of queues, and the rules that they become. */
 
 import { checkOptions, checkQueue, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
@@ -8,7 +8,7 @@ import { type Limit, type Limits, limitsOf } from './flow-control.ts';
 /** Its keys are functions of the payload, as the schema of its job returned it. */
 export interface QueueOptions extends Limits {
   /**
-   * While so many jobs wait, ready or delayed, further ones are refused with `QUEUE_FULL`. What other processes send is known within a
+   * While this number of jobs wait, ready or delayed, further ones are refused with `QUEUE_FULL`. Jobs of other processes are counted within a
    * second. @default any number
    */
   readonly maxLength?: number;
@@ -28,15 +28,15 @@ export interface QueueOptions extends Limits {
 
 export interface GroupOrdering {
   readonly by: 'group';
-  /** What the others of a group do until the next attempt of a failed job: wait, or go ahead. @default 'wait' */
+  /** Whether the other jobs of a group wait for the retry of a failed job, or go ahead. @default 'wait' */
   readonly onRetry?: GroupOrder;
 }
 
-/** What workers and senders keep to. */
+/** The options of a queue as workers and senders apply them. */
 export interface QueueRules {
   readonly limits: readonly Limit[] | null;
   readonly maxLength: number | null;
-  /** Of its groups; `null` = none. */
+  /** The order of its groups; `null` = none. */
   readonly order: GroupOrder | null;
   /** The first of `backends`; `null` = none is named. */
   readonly backend: string | null;

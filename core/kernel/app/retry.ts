@@ -2,7 +2,7 @@
 
 import { config } from '../../base/errors.ts';
 
-/** No job waits longer for its next attempt, whoever asks for it. */
+/** No job waits longer for its next attempt; longer delays are cut. */
 export const longestDelayMs = 366 * 86_400_000;
 
 export interface Failure {

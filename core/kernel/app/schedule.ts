@@ -46,7 +46,7 @@ export interface ScheduleDefinition<Input> {
   readonly overlap?: 'skip' | 'allow';
   /** Moments that passed while nothing ticked: run none, the last one or all of them. @default 'one' */
   readonly missed?: 'skip' | 'one' | 'all';
-  /** Tells a monitor of each run: `heartbeat(url)` of `longshore/alerts`, or a function. @default nobody */
+  /** Reports each run to a monitor: `heartbeat(url)` of `longshore/alerts`, or a function. @default none */
   readonly ping?: Ping;
 }
 

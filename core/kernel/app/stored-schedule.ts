@@ -10,7 +10,7 @@ export interface StoredScheduleDefinition<Input> extends Omit<ScheduleDefinition
   readonly job: Job<Input>;
   /** Checked against the job's schema now, and again with each job. With the rest at most 64 KiB as JSON. */
   readonly payload: NoInfer<Input>;
-  /** Of every job that it enqueues. */
+  /** The context of every job that it enqueues. */
   readonly context?: JobContext;
 }
 
@@ -37,7 +37,7 @@ export interface StoredScheduleInfo {
   readonly pausedAt: number | null;
   /** Why the last tick could not enqueue its job; `null` = it could. It is tried again after half a minute. */
   readonly failure: {
-    /** Of the last try. */
+    /** When it was last tried, epoch ms. */
     readonly at: number;
     /** The moment that it owes; absent = the release before this one has written it. */
     readonly since?: number;
@@ -56,14 +56,14 @@ export interface Schedules {
   upsert<Input>(definition: StoredScheduleDefinition<Input>): Promise<StoredScheduleInfo>;
   /** `null` = no schedule of this name was made at run time. */
   get(name: string): Promise<StoredScheduleInfo | null>;
-  /** Those made at run time, by name. `next`: the `after` of the next page; `null` = this is the last one. @param page max: 1 to 1,000, default 100 */
+  /** Schedules made at run time, sorted by name. `next`: the `after` of the next page; `null` = this is the last one. @param page max: 1 to 1,000, default 100 */
   list(page?: {
     readonly after?: string;
     readonly max?: number;
   }): Promise<{ readonly schedules: readonly StoredScheduleInfo[]; readonly next: string | null }>;
   /** Jobs that are enqueued stay. `false` = there was none. */
   remove(name: string): Promise<boolean>;
-  /** What falls due until it is resumed is left out. Also one in code. `false` = it was paused already. Throws `NOT_FOUND`. */
+  /** Moments that become due until it is resumed are skipped. Also pauses a schedule in code. `false` = it was paused already. Throws `NOT_FOUND`. */
   pause(name: string): Promise<boolean>;
   /** Its next moment is the first after now. Also one in code. `false` = it was not paused. Throws `NOT_FOUND`. */
   resume(name: string): Promise<boolean>;
@@ -82,6 +82,6 @@ export interface LateStored {
 export interface LateStoredSchedules {
   /** The latest first. */
   readonly late: readonly LateStored[];
-  /** There may be more: so many are due that not all were looked at. */
+  /** There may be more: not all due schedules were read. */
   readonly more: boolean;
 }

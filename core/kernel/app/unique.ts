@@ -7,7 +7,7 @@ export interface Unique<Key = string> {
   /** 1 to 256 characters. Counts per job, queue and tenant; a function may answer `null`: this job is not unique. */
   readonly key: Key;
   /**
-   * While the earlier job does this, it stands for the new one: `waiting` also between two attempts, `either` until it has ended.
+   * While the earlier job does this, a new one is a duplicate: `waiting` also between two attempts, `either` until it has ended.
    * `forMs`: for this many ms after it was enqueued, whatever it does.
    */
   readonly during: 'waiting' | 'running' | 'either' | { readonly forMs: number };
@@ -21,14 +21,14 @@ export interface Unique<Key = string> {
 export interface Debounce<Key = string> {
   /** As for `unique`. */
   readonly key: Key;
-  /** The job runs so long after the last call, with the payload of that call. */
+  /** The job runs this long after the last call, with the payload of that call. */
   readonly waitMs: number;
-  /** It waits no longer than so long after the first call. @default as long as calls come */
+  /** The longest wait after the first call. @default as long as calls come */
   readonly maxWaitMs?: number;
 }
 
 export interface Uniqueness<Key> {
-  /** No second job is enqueued while an earlier one with this key stands for it. */
+  /** No second job is enqueued while a job with this key is active. */
   readonly unique?: Unique<Key>;
   /** Calls with this key make one job, until it begins. Not beside `unique`. */
   readonly debounce?: Debounce<Key>;

@@ -2,7 +2,7 @@
 
 import type { Job } from './job.ts';
 
-/** What zod 4 and its variants tell of a schema. */
+/** The part of a zod 4 schema that is read here. */
 interface Described {
   readonly _zod?: {
     readonly def: {
