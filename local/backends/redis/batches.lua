@@ -8,21 +8,15 @@
 --   :ended:<batch>, :failed:<batch>       a bit for each child
 -- Times are epoch ms.
 --
--- ARGV[1] epoch ms, '' = this server's clock   [2] action
+-- ARGV[1] of clock.lua   [2] action
 local base = KEYS[1]
 local list, look, ends = base .. ':list', base .. ':look', base .. ':ends'
-local at = tonumber(ARGV[1])
-if not at then
-  local time = redis.call('TIME')
-  at = time[1] * 1000 + math.floor(time[2] / 1000)
-end
 local day = 86400000
 local callWithin = 10000
 -- Bytes of bits that one call looks at.
 local mostBytes = 65536
 
-local function text(n) return string.format('%.0f', n) end
-local now = text(at)
+local now = number(at)
 local function hashOf(id) return base .. ':of:' .. id end
 local function endedOf(id) return base .. ':ended:' .. id end
 local function failedOf(id) return base .. ':failed:' .. id end
@@ -47,8 +41,8 @@ local function shown(id)
 end
 
 local function write(id, ...) redis.call('HSET', hashOf(id), ...) end
-local function lookAt(id, time) redis.call('ZADD', look, text(time), id) end
-local function forgetAt(id, time) redis.call('ZADD', ends, text(time), id) end
+local function lookAt(id, time) redis.call('ZADD', look, number(time), id) end
+local function forgetAt(id, time) redis.call('ZADD', ends, number(time), id) end
 
 -- Completes it, where all of its children have ended.
 local function settle(id)
@@ -102,23 +96,23 @@ function actions.ended()
       local good, bad = 0, 0
       for j = i + 2, i + 1 + count do
         local isBad = string.sub(ARGV[j], 1, 1) == '-'
-        local number = isBad and string.sub(ARGV[j], 2) or ARGV[j]
-        if tonumber(number) < planned then
+        local child = isBad and string.sub(ARGV[j], 2) or ARGV[j]
+        if tonumber(child) < planned then
           if isBad then
-            if redis.call('SETBIT', ended, number, 1) == 0 then
-              redis.call('SETBIT', failed, number, 1)
+            if redis.call('SETBIT', ended, child, 1) == 0 then
+              redis.call('SETBIT', failed, child, 1)
               bad = bad + 1
             end
-          elseif redis.call('SETBIT', ended, number, 1) == 0 then
+          elseif redis.call('SETBIT', ended, child, 1) == 0 then
             good = good + 1
-          elseif redis.call('GETBIT', failed, number) == 1 then
-            redis.call('SETBIT', failed, number, 0)
+          elseif redis.call('GETBIT', failed, child) == 1 then
+            redis.call('SETBIT', failed, child, 0)
             good, bad = good + 1, bad - 1
           end
         end
       end
       if good ~= 0 or bad ~= 0 then
-        write(id, 'succeeded', text(state.succeeded + good), 'failed', text(state.failed + bad), 'changedAt', now)
+        write(id, 'succeeded', number(state.succeeded + good), 'failed', number(state.failed + bad), 'changedAt', now)
         if settle(id) then complete[#complete + 1] = id end
       end
     end
@@ -164,19 +158,19 @@ function actions.numbers()
   local first = math.floor(from / 8)
   local bytes = redis.call('GETRANGE', base .. ':' .. ARGV[4] .. ':' .. id, first, first + mostBytes - 1)
   local stop = math.min(planned, (first + mostBytes) * 8)
-  local number = from
-  while number < stop and #found <= max do
-    local byte = string.byte(bytes, math.floor(number / 8) - first + 1) or 0
+  local child = from
+  while child < stop and #found <= max do
+    local byte = string.byte(bytes, math.floor(child / 8) - first + 1) or 0
     -- Eight at a time, where none of them is wanted.
-    if number % 8 == 0 and byte == (wanted and 0 or 255) then
-      number = number + 8
+    if child % 8 == 0 and byte == (wanted and 0 or 255) then
+      child = child + 8
     else
-      local isSet = math.floor(byte / 2 ^ (7 - number % 8)) % 2 == 1
-      if isSet == wanted then found[#found + 1] = text(number) end
-      number = number + 1
+      local isSet = math.floor(byte / 2 ^ (7 - child % 8)) % 2 == 1
+      if isSet == wanted then found[#found + 1] = number(child) end
+      child = child + 1
     end
   end
-  if number < planned then found[1] = text(number) end
+  if child < planned then found[1] = number(child) end
   return found
 end
 
@@ -194,7 +188,7 @@ function actions.reopen()
     end
   end
   if taken == 0 then return 0 end
-  write(id, 'failed', text(state.failed - taken), 'called', '0', 'changedAt', now)
+  write(id, 'failed', number(state.failed - taken), 'called', '0', 'changedAt', now)
   if state.completedAt then redis.call('HINCRBY', hashOf(id), 'round', 1) end
   redis.call('HDEL', hashOf(id), 'completedAt', 'cancelledAt')
   lookAt(id, at)

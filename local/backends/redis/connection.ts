@@ -253,16 +253,17 @@ function load(...parts: readonly (URL | string)[]): Script {
 }
 
 // Each URL is written out, so that infra/release/stage.ts finds it.
-const jobs = [new URL('./groups.lua', import.meta.url), new URL('./jobs.lua', import.meta.url)];
+const clock = new URL('./clock.lua', import.meta.url);
+const jobs = [clock, new URL('./groups.lua', import.meta.url), new URL('./jobs.lua', import.meta.url)];
 
 export const scripts = {
-  enqueue: load(new URL('./enqueue.lua', import.meta.url)),
+  enqueue: load(clock, new URL('./enqueue.lua', import.meta.url)),
   grouped: load(...jobs, new URL('./grouped.lua', import.meta.url)),
   lease: load(...jobs, new URL('./lease.lua', import.meta.url)),
   manage: load(...jobs, new URL('./manage.lua', import.meta.url), new URL('./look.lua', import.meta.url)),
   transfer: load(...jobs, new URL('./transfer.lua', import.meta.url)),
-  keys: load(new URL('./keys.lua', import.meta.url)),
-  limits: load(new URL('./limits.lua', import.meta.url)),
+  keys: load(clock, new URL('./keys.lua', import.meta.url)),
+  limits: load(clock, new URL('./limits.lua', import.meta.url)),
   texts: load(new URL('./texts.lua', import.meta.url)),
-  batches: load(new URL('./batches.lua', import.meta.url)),
+  batches: load(clock, new URL('./batches.lua', import.meta.url)),
 };

@@ -1,15 +1,11 @@
 -- Stores messages of one queue. Answers with the indexes of those careful messages whose id the queue knows already.
 --
 -- KEYS[1] `prefix:{queue}`. jobs.lua describes its keys.
--- ARGV[1] epoch ms, '' = this server's clock   [2] ms of ageing per priority level   [3] channel of the workers, '' = none
+-- ARGV[1] of clock.lua   [2] ms of ageing per priority level   [3] channel of the workers, '' = none
 -- ARGV[4] how many messages are plain: ready now, with a new id. Two arguments each: sort key and id, text.
 -- Then the careful messages, four arguments each: sort key and id, text, ms until it may run, '1' = the id is new.
 local base = KEYS[1]
-local at, ageing = tonumber(ARGV[1]), tonumber(ARGV[2])
-if not at then
-  local time = redis.call('TIME')
-  at = time[1] * 1000 + math.floor(time[2] / 1000)
-end
+local ageing = tonumber(ARGV[2])
 
 local sub = string.sub
 
@@ -32,7 +28,7 @@ local function makeReady(member)
   local priority = sub(member, 12, 12)
   local rank = ranks[priority]
   if not rank then
-    rank = string.format('%.0f', at + priority * ageing)
+    rank = number(at + priority * ageing)
     ranks[priority] = rank
   end
   now[#now + 1] = rank
@@ -61,7 +57,7 @@ for i = plain + 1, #ARGV, 4 do
     if wait == '0' then
       makeReady(member)
     else
-      later[#later + 1] = string.format('%.0f', at + wait)
+      later[#later + 1] = number(at + wait)
       later[#later + 1] = member
     end
   end

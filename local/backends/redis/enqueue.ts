@@ -5,7 +5,7 @@ import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contr
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { sharing } from '../shared/sharing.ts';
-import { scripts } from './connection.ts';
+import { type Script, scripts } from './connection.ts';
 import { jobText, nextSortKey } from './rows.ts';
 import { knownElsewhere, type RedisState } from './state.ts';
 
@@ -23,7 +23,6 @@ interface Item {
 
 export function createEnqueue(state: RedisState): JobSender['enqueue'] {
   const { clock, ageingMs, maxBodyBytes } = state;
-  const insertGrouped = createGroupedInsert(state);
 
   async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     if (fitsOneCall(messages, maxBodyBytes)) return insert(messages); // as most calls do
@@ -70,40 +69,53 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
     for (let i = 0; i < messages.length; i++) {
       const message = messages[i]!;
       if (message.group !== null) return insertApart(messages);
-      const { id, priority, notBefore, hints } = message;
-      const waitMs = notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - now));
-      const sortKey = nextSortKey(priority);
-      const text = jobText(message, sortKey, now, now + waitMs);
-      if (hints?.isNew && waitMs === 0) args.push(sortKey + id, text);
-      else {
+      const { notBefore, hints } = message;
+      if (hints?.isNew && (notBefore === null || notBefore <= now)) {
+        const sortKey = nextSortKey(message.priority);
+        args.push(sortKey + message.id, jobText(message, sortKey, now, now));
+      } else {
         carefulIndexes.push(i);
-        careful.push(sortKey + id, text, `${waitMs}`, hints?.isNew ? '1' : '0');
+        addCareful(careful, message, now);
       }
     }
     args[3] = `${messages.length - carefulIndexes.length}`;
     for (const value of careful) args.push(value);
-    try {
-      const running = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
-      const registering = state.register(queue);
-      const answer = registering ? (await Promise.all([running, registering]))[0] : await running;
-      state.waiters.wake(queue);
-      const duplicates = new Set((answer as number[]).map((i) => carefulIndexes[i]));
-      return messages.map(({ id }, i) => ({ ok: true, id, duplicate: duplicates.has(i) }));
-    } catch (error) {
-      return messages.map((message) => failed(message, error));
-    }
+    return run(scripts.enqueue, args, messages, (n) => carefulIndexes[n]!);
   }
 
   /** Messages that have a group are stored by a script of their own: the others need not pay for it. */
   async function insertApart(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const plain = messages.filter(({ group }) => group === null);
     const grouped = messages.filter(({ group }) => group !== null);
+    const now = clock.now();
+    const args = [...state.common(), state.channel(grouped[0]!.queue)];
+    for (const message of grouped) addCareful(args, message, now);
     const [first, second] = await Promise.all([
       plain.length > 0 ? insert(plain) : [],
-      insertGrouped(grouped).catch((error) => grouped.map((message) => failed(message, error))),
+      run(scripts.grouped, args, grouped, (n) => n),
     ]);
     const [plainResults, groupedResults] = [first.values(), second.values()];
     return messages.map(({ group }) => (group === null ? plainResults : groupedResults).next().value!);
+  }
+
+  /** @param indexOf the index of the message that the script counts as number `n` */
+  async function run(
+    script: Script,
+    args: readonly string[],
+    messages: readonly OutgoingMessage[],
+    indexOf: (n: number) => number,
+  ): Promise<SendResult[]> {
+    const { queue } = messages[0]!;
+    try {
+      const running = state.link.run('enqueueing', script, state.base(queue), args);
+      const registering = state.register(queue);
+      const answer = registering ? (await Promise.all([running, registering]))[0] : await running;
+      state.waiters.wake(queue);
+      const duplicates = new Set((answer as number[]).map(indexOf));
+      return messages.map(({ id }, i) => ({ ok: true, id, duplicate: duplicates.has(i) }));
+    } catch (error) {
+      return messages.map((message) => failed(message, error));
+    }
   }
 
   return sharing(mostMessages, store);
@@ -144,23 +156,11 @@ function* parts(items: readonly Item[]): Generator<readonly Item[]> {
   if (part.length > 0) yield part;
 }
 
-/** Stores messages of one queue that have a group, with one call of a script that puts them into the lines of their groups. */
-function createGroupedInsert(state: RedisState) {
-  return async (messages: readonly OutgoingMessage[]): Promise<SendResult[]> => {
-    const now = state.clock.now();
-    const { queue } = messages[0]!;
-    const args = [...state.common(), state.channel(queue)];
-    for (const message of messages) {
-      const { id, priority, notBefore, hints } = message;
-      const waitMs = notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - now));
-      const sortKey = nextSortKey(priority);
-      const text = jobText(message, sortKey, now, now + waitMs);
-      args.push(sortKey + id, text, `${waitMs}`, hints?.isNew ? '1' : '0');
-    }
-    const running = state.link.run('enqueueing', scripts.grouped, state.base(queue), args);
-    const [answer] = await Promise.all([running, state.register(queue)]);
-    state.waiters.wake(queue);
-    const duplicates = new Set(answer as number[]);
-    return messages.map(({ id }, i) => ({ ok: true, id, duplicate: duplicates.has(i) }));
-  };
+/** Four arguments of a script: sort key and id, text, ms until it may run, '1' = the id is new. */
+function addCareful(args: string[], message: OutgoingMessage, now: number): void {
+  const { id, priority, notBefore, hints } = message;
+  const waitMs = notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - now));
+  const sortKey = nextSortKey(priority);
+  const text = jobText(message, sortKey, now, now + waitMs);
+  args.push(sortKey + id, text, `${waitMs}`, hints?.isNew ? '1' : '0');
 }

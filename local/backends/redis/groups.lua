@@ -20,7 +20,6 @@ local function openGroups(base, at, ageing)
   local mostAheadMs = 1000
   local unplaced = string.rep('0', 20)
 
-  local function number(n) return format('%.0f', n) end
   local function keyOf(row) return sub(row, 1, 20) end
   local function orderOf(row) return sub(row, 41, 41) end
   -- Numbers: a text that is cut out costs more than what is done with it.

@@ -19,23 +19,17 @@
 --   :info     hash   paused; done, kept and dead: bytes of each; idle (any text): a worker has found nothing, and listens
 -- A sort key has 12 characters: 11 that count arrivals, then the priority. Times are epoch ms.
 --
--- ARGV[1] epoch ms, '' = this server's clock   [2] ms of ageing per priority level
+-- ARGV[1] of clock.lua   [2] ms of ageing per priority level
 -- ARGV[3] '1' = completed jobs are kept   [4] [5] how many, and how many bytes, at most   [6] [7] the same for dead letters
 local base = KEYS[1]
 local ready, delayed, leases = base .. ':ready', base .. ':delayed', base .. ':leases'
 local jobs, states, ended, info = base .. ':jobs', base .. ':states', base .. ':ended', base .. ':info'
-local at, ageing, keep = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
-if not at then
-  local time = redis.call('TIME')
-  at = time[1] * 1000 + math.floor(time[2] / 1000)
-end
+local ageing, keep = tonumber(ARGV[2]), ARGV[3] == '1'
 
 -- Bytes that an ended job costs besides its text, about.
 local overhead = 250
 -- `unpack` takes some 8,000 values at most.
 local page = 1000
-
-local function number(n) return string.format('%.0f', n) end
 
 local function owned(token)
   local till = redis.call('ZSCORE', leases, token)
@@ -188,14 +182,19 @@ local function headOf(text)
   return string.sub(text, 1, string.find(text, '\n', first + 1, true))
 end
 
+-- Forgets jobs that are in no set any more.
+local function removeJobs(ids)
+  redis.call('HDEL', jobs, unpack(ids))
+  redis.call('HDEL', states, unpack(ids))
+  local groups = groupsHere()
+  if groups then groups.leave(ids) end
+end
+
 -- Ends a job that is in no set any more. Answers how many older dead letters were removed. keepMs: '' = its record is kept as long as
 -- those of others.
 local function finish(id, code, state, reason, problem, text, keepMs)
   tellEnded({ id })
-  redis.call('HDEL', jobs, id)
-  redis.call('HDEL', states, id)
-  local groups = groupsHere()
-  if groups then groups.leave({ id }) end
+  removeJobs({ id })
   local isDead = code == 'failed' or code == 'expired'
   local own = keepMs ~= nil and keepMs ~= ''
   if keepMs == '0' or (not isDead and not keep and not own) then return 0 end

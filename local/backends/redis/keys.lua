@@ -1,21 +1,15 @@
 -- An idempotency key, which one owner at a time holds. It expires a minute after it has lost its meaning.
 --
 -- KEYS[1] the key: a hash of owner, hold (epoch ms), done, value ('' = none, else '=' and the value), keep (epoch ms)
--- ARGV[1] epoch ms, '' = this server's clock   [2] action   [3] owner   [4] ms to hold or keep it   [5] value
+-- ARGV[1] of clock.lua   [2] action   [3] owner   [4] ms to hold or keep it   [5] value
 local key, action, owner = KEYS[1], ARGV[2], ARGV[3]
-local at = tonumber(ARGV[1])
-if not at then
-  local time = redis.call('TIME')
-  at = time[1] * 1000 + math.floor(time[2] / 1000)
-end
 local row = redis.call('HMGET', key, 'owner', 'hold', 'done', 'value', 'keep')
 local holder, hold, done = row[1] or '', tonumber(row[2] or 0), row[3] == '1'
 local value, keep = row[4] or '', tonumber(row[5] or 0)
 local till = at + tonumber(ARGV[4] or 0)
 
 local function write(newOwner, newHold, newDone, newValue, newKeep)
-  local function number(n) return string.format('%.0f', n) end
-  redis.call('DEL', key) -- first: after it, a full server takes the other writes too
+    redis.call('DEL', key) -- first: after it, a full server takes the other writes too
   redis.call('HSET', key, 'owner', newOwner, 'hold', number(newHold), 'done', newDone, 'value', newValue, 'keep', number(newKeep))
   redis.call('PEXPIRE', key, number(math.max(1, newHold - at, newKeep - at) + 60000))
 end
@@ -24,7 +18,7 @@ if action == 'claim' then
   local kept = keep > at
   if kept and done then return { 'completed', value } end
   if holder ~= '' and holder ~= owner and hold > at then
-    return { 'running', string.format('%.0f', hold - at) }
+    return { 'running', number(hold - at) }
   end
   if not kept then value, keep = '', 0 end
   write(owner, till, 0, value, keep)

@@ -11,20 +11,14 @@
 --   :holder:<holder>      set   keys that the job has waited for; expires when it is forgotten
 -- Times are epoch ms. `ends` finds what nobody asks for any more: keys that expire by themselves would cost every take more.
 --
--- ARGV[1] epoch ms, '' = this server's clock   [2] action
+-- ARGV[1] of clock.lua   [2] action
 local base = KEYS[1]
 local index, ends = base .. ':keys', base .. ':ends'
-local at = tonumber(ARGV[1])
-if not at then
-  local time = redis.call('TIME')
-  at = time[1] * 1000 + math.floor(time[2] / 1000)
-end
 local forever = 9007199254740991
 local day = 86400000
 -- `unpack` takes some 8,000 values at most.
 local page = 1000
 
-local function number(n) return string.format('%.0f', n) end
 local past = number(at)
 local function hashOf(key) return base .. ':key:' .. key end
 local function slotsOf(key, limit) return base .. ':slots:' .. limit .. ':' .. key end

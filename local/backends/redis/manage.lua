@@ -1,19 +1,13 @@
 -- All that is done less often than leasing, with look.lua behind it. ARGV[8] names the action; each action lists its own arguments.
 local actions = {}
 
--- A job of which nothing is left but its group.
-local function drop(id)
-  local groups = groupsHere()
-  if groups then groups.leave({ id }) end
-end
-
 -- Answers with the job's id, text and state; nil = the lease is not held any more.
 local function endLease(token)
   if not owned(token) then return end
   redis.call('ZREM', leases, token)
   local id = string.sub(token, 25)
   local text = redis.call('HGET', jobs, id)
-  if not text then return drop(id) end
+  if not text then return removeJobs({ id }) end
   return id, text, stateOf(redis.call('HGET', states, id))
 end
 
@@ -100,7 +94,7 @@ function actions.reap()
       retryAt(id, text, state, at)
       count = count + 1
     else
-      drop(id)
+      removeJobs({ id })
     end
   end
   if count > 0 then notify(ARGV[11]) end
@@ -198,9 +192,7 @@ end
 -- [9] id   [10] channel
 function actions.remove()
   if not takeWaiting(ARGV[9], '') then return 0 end
-  redis.call('HDEL', jobs, ARGV[9])
-  redis.call('HDEL', states, ARGV[9])
-  drop(ARGV[9])
+  removeJobs({ ARGV[9] })
   notifyOfGroups(ARGV[10])
   tellEnded({ ARGV[9] })
   return 1
@@ -272,9 +264,7 @@ function actions.clear()
       gone[#gone + 1] = ids[i]
     end
     redis.call('ZREM', base .. set, unpack(members))
-    redis.call('HDEL', jobs, unpack(ids))
-    redis.call('HDEL', states, unpack(ids))
-    if groups then groups.leave(ids) end
+    removeJobs(ids)
   end
   if groups then
     local members, waiting = groups.first(page), {}

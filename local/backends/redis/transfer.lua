@@ -100,10 +100,7 @@ function actions.remove()
       finish(id, 'cancelled', state, 'cancelled', '', text)
       text = nil
     elseif text then
-      redis.call('HDEL', jobs, id)
-      redis.call('HDEL', states, id)
-      local groups = groupsHere()
-      if groups then groups.leave({ id }) end
+      removeJobs({ id })
     end
     flags[#flags + 1] = text and '1' or '0'
   end
