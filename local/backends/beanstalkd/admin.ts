@@ -14,10 +14,10 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
   const { link, clock } = state;
 
   async function peekAt(tube: string, command: 'peek-ready' | 'peek-delayed'): Promise<PeekedMessage | null> {
-    const { word, number: jobId, data } = await link.send(command, { tube });
-    if (word === 'NOT_FOUND') return null;
-    if (word !== 'FOUND') throw refusal('peeking', word);
-    const body = textOf(data!);
+    const peeked = await link.peek(command, tube);
+    if (!peeked) return null;
+    const { jobId } = peeked;
+    const body = textOf(peeked.data);
     const stats = await link.jobStats(jobId);
     if (!stats || (stats.state !== 'ready' && stats.state !== 'delayed')) return null;
     const metadata =
@@ -74,13 +74,11 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
         ids = [];
       };
       for (const command of ['peek-delayed', 'peek-ready']) {
-        for (;;) {
-          const { word, number, data } = await link.send(command, { tube });
-          if (word !== 'FOUND') break;
-          const answer = await link.send(`delete ${number}`);
+        for (let next = await link.peek(command, tube); next; next = await link.peek(command, tube)) {
+          const answer = await link.send(`delete ${next.jobId}`);
           if (answer.word !== 'DELETED') continue; // a worker was quicker
           count++;
-          ids.push(infoOf(textOf(data!), number).id);
+          ids.push(infoOf(textOf(next.data), next.jobId).id);
           if (ids.length === idsAtOnce) await tell();
         }
       }

@@ -15,28 +15,7 @@ export interface ConnectionOptions {
   readonly silenceMs: number;
 }
 
-export interface Connection {
-  /** `false` once it has broken or was ended. */
-  readonly isOpen: boolean;
-  /** Why it ended. */
-  readonly reason: Error | null;
-  /** One command line without its end, and its body. Rejects with `BACKEND` when the connection ends first. */
-  send(line: string, body?: string | Uint8Array): Promise<Reply>;
-  /**
-   * Many commands, each a line with its body, for a fraction of the cost. Resolves with their replies in order. Fewer replies
-   * than commands = the connection has ended.
-   */
-  sendAll(commands: readonly string[]): Promise<readonly Reply[]>;
-  /** Writes now what else leaves at the end of this turn of the event loop. */
-  flush(): void;
-  /** Reserves the next job that comes within so many seconds. What else is sent meanwhile is answered after it. */
-  wait(seconds: number): Promise<Reply>;
-  /** Ends a wait, and the use of the connection: the server answers TIMED_OUT, or with a job that it takes back at once. */
-  endWait(): void;
-  /** Calls the listener once, when the connection ends; at once if it has ended. */
-  onEnd(listener: () => void): void;
-  destroy(reason?: Error): void;
-}
+export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 interface Owed {
   readonly count: number;
@@ -49,7 +28,7 @@ const connectTimeoutMs = 5_000;
 const readBytes = 64 * 1024;
 
 /** Rejects with `BACKEND` when the server cannot be reached. */
-export async function openConnection({ host, port, silenceMs }: ConnectionOptions): Promise<Connection> {
+export async function openConnection({ host, port, silenceMs }: ConnectionOptions) {
   // Half open: a server ends a wait at once when its client closes its half of the connection.
   const socket = connect({
     host,
@@ -126,6 +105,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     for (const listener of listeners) listener();
   }
 
+  /** Writes now what else leaves at the end of this turn of the event loop. */
   function flush(): void {
     if (text === '' || !isOpen) return;
     socket.write(text);
@@ -144,6 +124,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     process.nextTick(endTurn);
   }
 
+  /** One command line without its end, and its body. Rejects with `BACKEND` when the connection ends first. */
   function send(line: string, body?: string | Uint8Array): Promise<Reply> {
     if (!isOpen) return Promise.reject(lostConnection(reason));
     if (body === undefined) write(`${line}\r\n`);
@@ -165,6 +146,10 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     owed.push({ count, replies: [], done });
   }
 
+  /**
+   * Many commands, each a line with its body, for a fraction of the cost. Resolves with their replies in order. Fewer replies
+   * than commands = the connection has ended.
+   */
   function sendAll(commands: readonly string[]): Promise<readonly Reply[]> {
     if (!isOpen || commands.length === 0) return Promise.resolve([]);
     write(`${commands.join('\r\n')}\r\n`);
@@ -172,16 +157,19 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
   }
 
   return {
-    get isOpen() {
+    /** `false` once it has broken or was ended. */
+    get isOpen(): boolean {
       return isOpen;
     },
-    get reason() {
+    /** Why it ended. */
+    get reason(): Error | null {
       return reason;
     },
     send,
     sendAll,
     flush,
-    async wait(seconds) {
+    /** Reserves the next job that comes within so many seconds. What else is sent meanwhile is answered after it. */
+    async wait(seconds: number): Promise<Reply> {
       waitUntil = performance.now() + seconds * 1_000;
       try {
         return await send(`reserve-with-timeout ${seconds}`);
@@ -189,17 +177,19 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
         waitUntil = 0;
       }
     },
-    endWait() {
+    /** Ends a wait, and the use of the connection: the server answers TIMED_OUT, or with a job that it takes back at once. */
+    endWait(): void {
       waitUntil = 0;
       silentSince = watch.tick;
       flush();
       socket.end();
     },
-    onEnd(listener) {
+    /** Calls the listener once, when the connection ends; at once if it has ended. */
+    onEnd(listener: () => void): void {
       if (isOpen) listeners.push(listener);
       else listener();
     },
-    destroy: (why = new Error('it was closed')) => end(why),
+    destroy: (why = new Error('it was closed')): void => end(why),
   };
 }
 

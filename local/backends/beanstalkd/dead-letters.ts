@@ -9,7 +9,7 @@ import { checkReplaced } from '../../../core/kit/body-limit.ts';
 import { textOfDeadLetter } from '../../../core/kit/records/copies.ts';
 import { infoOf, type JobStats, markOf, rankOf } from './job.ts';
 import { writeMetadata } from './job-metadata.ts';
-import { bytesOf, refusal, succeeded } from './replies.ts';
+import { bytesOf, succeeded } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
 
 interface Found {
@@ -34,9 +34,9 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     jobId: number,
     detailsOf: (body: string, stats: JobStats) => Details | null,
   ): Promise<Found | null> {
-    const [peeked, stats] = await Promise.all([link.send(`peek ${jobId}`), link.jobStats(jobId)]);
-    if (peeked.word !== 'FOUND' || stats?.state !== 'buried' || stats.tube !== tube) return null;
-    const bytes = bytesOf(peeked.data!);
+    const [peeked, stats] = await Promise.all([link.peek(`peek ${jobId}`), link.jobStats(jobId)]);
+    if (!peeked || stats?.state !== 'buried' || stats.tube !== tube) return null;
+    const bytes = bytesOf(peeked.data);
     const body = bytes.toString('utf8');
     const details = detailsOf(body, stats);
     return details && { jobId, tube, bytes, stats, letter: { ...details, queue: state.queueOf(tube), body } };
@@ -48,8 +48,8 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
 
   /** The server shows the job that was buried first, and no other. */
   async function first(tube: string, known: ReadonlySet<number>): Promise<Found | null> {
-    const { word, number: jobId } = await link.send('peek-buried', { tube });
-    if (word !== 'FOUND' || known.has(jobId)) return null;
+    const { jobId } = (await link.peek('peek-buried', tube)) ?? {};
+    if (jobId === undefined || known.has(jobId)) return null;
     return find(tube, jobId, (body, { reserves: attempt, ageSeconds }) => {
       const { id, job } = infoOf(body, jobId);
       const diedAt = clock.now() - ageSeconds * 1_000; // when it was put: the server does not say more
@@ -109,9 +109,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     const { tube, stats, jobId } = found;
     const bytes = body === found.letter.body ? found.bytes : Buffer.from(body);
     const rank = rankOf(clock.now(), infoOf(body, jobId).priority, state.ageingMs);
-    const line = `put ${rank} 0 ${stats.ttrSeconds} ${bytes.length}`;
-    const { word } = await link.send(line, { tube, body: bytes });
-    if (word !== 'INSERTED') throw refusal('putting a dead letter back', word);
+    await link.put(tube, [rank, 0, stats.ttrSeconds], bytes);
     return remove(found);
   }
 

@@ -79,9 +79,8 @@ export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
 
 /** Puts a job that no worker sees, and deletes it. */
 export async function probe({ link }: BeanstalkdState): Promise<void> {
-  const { word, number } = await link.send('put 0 60 1 0', { tube: 'longshore.probe', body: '' });
-  await link.send(`delete ${number}`, { tube: 'default' }); // a tube that no connection uses is gone
-  if (word !== 'INSERTED') throw refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word);
+  const jobId = await link.put('longshore.probe', [0, 60, 1], '');
+  await link.send(`delete ${jobId}`, { tube: 'default' }); // a tube that no connection uses is gone
 }
 
 /** Ranks count seconds. */
@@ -112,13 +111,10 @@ function createFairRanks({ link, clock, ageingMs }: Pick<BeanstalkdState, 'link'
 
   /** Since when the next job of a tube counts as ready, and how many are. `null` = none is. */
   async function headOf(tube: string): Promise<{ readyAt: number; ready: number } | null> {
-    const [stats, { word, number, data }] = await Promise.all([
-      link.tubeStats(tube),
-      link.send('peek-ready', { tube }),
-    ]);
-    const job = word === 'FOUND' ? await link.jobStats(number) : null;
+    const [stats, next] = await Promise.all([link.tubeStats(tube), link.peek('peek-ready', tube)]);
+    const job = next && (await link.jobStats(next.jobId));
     if (!stats || job?.state !== 'ready') return null;
-    const level = infoOf(textOf(data!), number).priority;
+    const level = infoOf(textOf(next!.data), next!.jobId).priority;
     return { readyAt: readyAtOf(job.pri, level, ageingMs) ?? 0, ready: stats.ready };
   }
 

@@ -130,6 +130,22 @@ function createLink(server: ConnectionOptions) {
     connection,
     use,
     send,
+    /** `peek <number>`, or the next one of a tube: `peek-ready`, `peek-delayed`, `peek-buried`. `null` = there is none. */
+    async peek(command: string, tube?: string): Promise<{ jobId: number; data: string } | null> {
+      const { word, number: jobId, data } = await send(command, tube === undefined ? {} : { tube });
+      if (word === 'NOT_FOUND') return null;
+      if (word !== 'FOUND') throw refusal('peeking', word);
+      return { jobId, data: data! };
+    },
+    /** Resolves with the number of the job. */
+    async put(tube: string, [rank, delaySeconds, ttrSeconds]: readonly number[], body: string | Uint8Array) {
+      const line = `put ${rank} ${delaySeconds} ${ttrSeconds} ${Buffer.byteLength(body)}`;
+      const { word, number } = await send(line, { tube, body });
+      // Stored, but the server has no memory to make it ready. Buried it would stay for ever.
+      if (word === 'BURIED') await send(`delete ${number}`);
+      if (word !== 'INSERTED') throw refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word);
+      return number;
+    },
     /** `null` = there is none. */
     async jobStats(jobId: number): Promise<JobStats | null> {
       const text = await yaml(`stats-job ${jobId}`);

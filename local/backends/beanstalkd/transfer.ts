@@ -29,11 +29,8 @@ export function beanstalkdTransfer(state: BeanstalkdState, enqueue: JobSender['e
     const error = tooLarge(body, maxBodyBytes);
     if (error) throw error;
     const rank = rankOf(death?.at ?? Math.max(clock.now(), message.notBefore ?? 0), priority, ageingMs);
-    const line = `put ${rank} ${hiddenSeconds} ${secondsOf(ttrMs)} ${Buffer.byteLength(body)}`;
-    const { word, number } = await link.send(line, { tube: state.tubeOf(queue), body });
-    if (word === 'BURIED') await link.send(`delete ${number}`);
-    if (word !== 'INSERTED') throw refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word);
-    return { jobId: number, rank };
+    const jobId = await link.put(state.tubeOf(queue), [rank, hiddenSeconds, secondsOf(ttrMs)], body);
+    return { jobId, rank };
   }
 
   async function send(line: string, expected: string): Promise<void> {
@@ -85,12 +82,12 @@ export function beanstalkdTransfer(state: BeanstalkdState, enqueue: JobSender['e
   }
 
   async function nextDelayed(queue: string): Promise<MovedJob | null> {
-    const { word, number: jobId, data } = await link.send('peek-delayed', { tube: state.tubeOf(queue) });
-    if (word === 'NOT_FOUND') return null;
-    if (word !== 'FOUND') throw refusal('peeking', word);
+    const peeked = await link.peek('peek-delayed', state.tubeOf(queue));
+    if (!peeked) return null;
+    const { jobId } = peeked;
     const stats = await link.jobStats(jobId);
     if (stats?.state !== 'delayed' || stats.leftSeconds > neverSeconds) return null;
-    const body = textOf(data!);
+    const body = textOf(peeked.data);
     const metadata = stats.reserves > 0 ? await readMetadata(state, jobId, body) : null;
     const { attempt, interrupted } = attemptOf({ ...stats, reserves: stats.reserves + 1 }, metadata);
     const { id, job, priority } = infoOf(body, jobId);
