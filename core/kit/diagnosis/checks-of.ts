@@ -1,6 +1,6 @@
 /** Checks of a table, with the facts that they look at. */
 
-import type { Check, NotChecked } from '../../contract/diagnosis.ts';
+import type { Check, NotChecked, Severity } from '../../contract/diagnosis.ts';
 
 /** Thrown by a fact that nobody may ask for: what needs it is not checked. */
 export class CannotLook extends Error implements NotChecked {
@@ -22,3 +22,10 @@ export const checksOf = <Facts>(checks: readonly Check<Facts>[], facts: Facts): 
       }
     },
   }));
+
+/** A row of a table of checks; see `Check`. */
+export const check = <Facts>(id: string, severity: Severity, look: Check<Facts>['look']): Check<Facts> => ({
+  id,
+  severity,
+  look,
+});

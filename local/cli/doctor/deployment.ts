@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { config } from '../../../core/base/errors.ts';
 import type { Check, Problem, QueueNeeds } from '../../../core/contract/diagnosis.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
-import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { check, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { needsOfQueues } from '../../settings.ts';
 import { type HostSettings, hostSettings } from '../../simulate/functions/host-json.ts';
 import { count, span } from '../output/ui.ts';
@@ -128,155 +128,128 @@ function subOf(value: unknown): string | null {
 }
 
 export const templateChecks: readonly Check<TemplateFacts>[] = [
-  {
-    id: 'aws.batch',
-    severity: 'error',
-    look: ({ template }) =>
-      template().flatMap(({ where, mapping }) => {
-        const problems: Problem[] = [];
-        if (!mapping.FunctionResponseTypes?.includes('ReportBatchItemFailures'))
-          problems.push({
-            where,
-            text: 'Its event source mapping does not report single failures: when one job fails, the whole batch runs again.',
-            remedy: 'Set functionResponseType: ReportBatchItemFailures.',
-          });
-        const size = Number(mapping.BatchSize ?? usual.batch);
-        if (size > largestBatch && Number(mapping.MaximumBatchingWindowInSeconds ?? 0) < 1)
-          problems.push({
-            where,
-            text: `Its batchSize is ${size} without a batching window: AWS refuses the deployment.`,
-            remedy: 'Set maximumBatchingWindow to 1 or more, or batchSize to 10.',
-          });
-        return problems;
-      }),
-  },
-  {
-    id: 'aws.schedule',
-    severity: 'warning',
-    look({ template, isScheduled }) {
-      const [first] = template();
-      if (!first || isScheduled()) return [];
+  check('aws.batch', 'error', ({ template }) =>
+    template().flatMap(({ where, mapping }) => {
+      const problems: Problem[] = [];
+      if (!mapping.FunctionResponseTypes?.includes('ReportBatchItemFailures'))
+        problems.push({
+          where,
+          text: 'Its event source mapping does not report single failures: when one job fails, the whole batch runs again.',
+          remedy: 'Set functionResponseType: ReportBatchItemFailures.',
+        });
+      const size = Number(mapping.BatchSize ?? usual.batch);
+      if (size > largestBatch && Number(mapping.MaximumBatchingWindowInSeconds ?? 0) < 1)
+        problems.push({
+          where,
+          text: `Its batchSize is ${size} without a batching window: AWS refuses the deployment.`,
+          remedy: 'Set maximumBatchingWindow to 1 or more, or batchSize to 10.',
+        });
+      return problems;
+    }),
+  ),
+  check('aws.schedule', 'warning', ({ template, isScheduled }) => {
+    const [first] = template();
+    if (!first || isScheduled()) return [];
+    return {
+      where: first.functionId,
+      text: 'No schedule calls a function: nothing enqueues the jobs of schedules, looks at alerts, or ends batches that were left behind.',
+      remedy: 'Have EventBridge call the schedule function of lambda() once a minute.',
+    };
+  }),
+  check('aws.timeout', 'error', (facts) =>
+    facts.template().flatMap((source) => {
+      const limitMs = timeoutOf(source) * 1_000;
+      const { timeoutMs } = needsOf(source, facts);
+      if (timeoutMs < limitMs) return [];
       return {
-        where: first.functionId,
-        text: 'No schedule calls a function: nothing enqueues the jobs of schedules, looks at alerts, or ends batches that were left behind.',
-        remedy: 'Have EventBridge call the schedule function of lambda() once a minute.',
+        where: source.where,
+        text: `Its function ${source.functionId} may run for ${span(limitMs)}, and its jobs for ${span(timeoutMs)}: they are aborted unfinished.`,
+        remedy: "Raise the function's timeout above timeoutMs of the jobs, or lower that.",
       };
-    },
-  },
-  {
-    id: 'aws.timeout',
-    severity: 'error',
-    look: (facts) =>
-      facts.template().flatMap((source) => {
-        const limitMs = timeoutOf(source) * 1_000;
-        const { timeoutMs } = needsOf(source, facts);
-        if (timeoutMs < limitMs) return [];
-        return {
-          where: source.where,
-          text: `Its function ${source.functionId} may run for ${span(limitMs)}, and its jobs for ${span(timeoutMs)}: they are aborted unfinished.`,
-          remedy: "Raise the function's timeout above timeoutMs of the jobs, or lower that.",
-        };
-      }),
-  },
-  {
-    id: 'aws.visibility',
-    severity: 'warning',
-    look: ({ template }) =>
-      template().flatMap((source) => {
-        const hiddenS = Number(source.queue.VisibilityTimeout ?? usual.hiddenS);
-        const timeoutS = timeoutOf(source);
-        const windowS = Number(source.mapping.MaximumBatchingWindowInSeconds ?? 0);
-        const least = visibilityFactor * timeoutS + windowS;
-        if (hiddenS >= least) return [];
-        const runsTwice = hiddenS < timeoutS + windowS;
-        return {
-          where: source.where,
-          text: `VisibilityTimeout is ${hiddenS} s, and its function may run for ${timeoutS} s: ${runsTwice ? 'jobs run twice at the same time' : 'a throttled function has no time to try again'}.`,
-          remedy: `Set VisibilityTimeout to ${least}: 6 times the function's timeout, and the batching window.`,
-          severity: runsTwice ? 'error' : 'warning',
-        };
-      }),
-  },
-  {
-    id: 'aws.receives',
-    severity: 'error',
-    look: (facts) =>
-      facts.template().flatMap((source) => {
-        const { RedrivePolicy: redrive, FifoQueue: fifo } = source.queue;
-        const most = Number(redrive?.maxReceiveCount ?? mostReceives);
-        const wanted = Math.min(needsOf(source, facts).maxRetries + spareReceives, mostReceives);
-        const least = isYes(fifo) ? mostReceives : wanted;
-        if (most >= least) return [];
-        return {
-          where: source.where,
-          text: `maxReceiveCount is ${most}: SQS moves jobs to the dead letters before their last retry, without a reason.`,
-          remedy: `Set it to ${least} or more.`,
-        };
-      }),
-  },
-  {
-    id: 'aws.recursion',
-    severity: 'warning',
-    look({ template }) {
-      const functions = Map.groupBy(template(), ({ functionId }) => functionId);
-      return [...functions].flatMap(([where, [source]]): Problem | [] =>
-        source!.run.RecursiveLoop === 'Allow'
-          ? []
-          : {
-              where,
-              text: 'Lambda stops messages of this function that led from one to the next some 16 times: jobs that enqueue jobs, long chains and batches die unrun.',
-              remedy: 'Set RecursiveLoop: Allow, and an alarm on RecursiveInvocationsDropped.',
-            },
-      );
-    },
-  },
-  {
-    id: 'aws.redrive',
-    severity: 'warning',
-    look: ({ template }) =>
-      template().flatMap(({ where, queue, deadLetters }) => {
-        if (!queue.RedrivePolicy)
-          return {
+    }),
+  ),
+  check('aws.visibility', 'warning', ({ template }) =>
+    template().flatMap((source) => {
+      const hiddenS = Number(source.queue.VisibilityTimeout ?? usual.hiddenS);
+      const timeoutS = timeoutOf(source);
+      const windowS = Number(source.mapping.MaximumBatchingWindowInSeconds ?? 0);
+      const least = visibilityFactor * timeoutS + windowS;
+      if (hiddenS >= least) return [];
+      const runsTwice = hiddenS < timeoutS + windowS;
+      return {
+        where: source.where,
+        text: `VisibilityTimeout is ${hiddenS} s, and its function may run for ${timeoutS} s: ${runsTwice ? 'jobs run twice at the same time' : 'a throttled function has no time to try again'}.`,
+        remedy: `Set VisibilityTimeout to ${least}: 6 times the function's timeout, and the batching window.`,
+        severity: runsTwice ? 'error' : 'warning',
+      };
+    }),
+  ),
+  check('aws.receives', 'error', (facts) =>
+    facts.template().flatMap((source) => {
+      const { RedrivePolicy: redrive, FifoQueue: fifo } = source.queue;
+      const most = Number(redrive?.maxReceiveCount ?? mostReceives);
+      const wanted = Math.min(needsOf(source, facts).maxRetries + spareReceives, mostReceives);
+      const least = isYes(fifo) ? mostReceives : wanted;
+      if (most >= least) return [];
+      return {
+        where: source.where,
+        text: `maxReceiveCount is ${most}: SQS moves jobs to the dead letters before their last retry, without a reason.`,
+        remedy: `Set it to ${least} or more.`,
+      };
+    }),
+  ),
+  check('aws.recursion', 'warning', ({ template }) => {
+    const functions = Map.groupBy(template(), ({ functionId }) => functionId);
+    return [...functions].flatMap(([where, [source]]): Problem | [] =>
+      source!.run.RecursiveLoop === 'Allow'
+        ? []
+        : {
             where,
-            text: 'It has no RedrivePolicy: a message that kills its function comes again until it is too old, and is lost.',
-            remedy: 'Give it a RedrivePolicy with a dead-letter queue and maxReceiveCount.',
-          };
-        if (!deadLetters || isYes(queue.FifoQueue)) return [];
-        const keptS = Number(queue.MessageRetentionPeriod ?? usual.keptS);
-        const deadKeptS = Number(deadLetters.MessageRetentionPeriod ?? usual.keptS);
-        if (deadKeptS > keptS) return [];
+            text: 'Lambda stops messages of this function that led from one to the next some 16 times: jobs that enqueue jobs, long chains and batches die unrun.',
+            remedy: 'Set RecursiveLoop: Allow, and an alarm on RecursiveInvocationsDropped.',
+          },
+    );
+  }),
+  check('aws.redrive', 'warning', ({ template }) =>
+    template().flatMap(({ where, queue, deadLetters }) => {
+      if (!queue.RedrivePolicy)
         return {
           where,
-          text: `Its dead letters are kept for ${deadKeptS} s, no longer than its messages (${keptS} s). That counts from when a job was sent, so dead letters may vanish at once.`,
-          remedy: 'Set MessageRetentionPeriod of the dead-letter queue to 1209600.',
+          text: 'It has no RedrivePolicy: a message that kills its function comes again until it is too old, and is lost.',
+          remedy: 'Give it a RedrivePolicy with a dead-letter queue and maxReceiveCount.',
         };
-      }),
-  },
-  {
-    id: 'aws.concurrency',
-    severity: 'warning',
-    look({ template }) {
-      const functions = Map.groupBy(template(), ({ functionId }) => functionId);
-      return [...functions].flatMap(([where, sources]): Problem | [] => {
-        const reserved = sources[0]!.run.ReservedConcurrentExecutions;
-        const limits = sources.map(({ mapping }) =>
-          Number(mapping.ScalingConfig?.MaximumConcurrency ?? Infinity),
-        );
-        if (limits.includes(Infinity)) {
-          const open = sources.filter((_, i) => limits[i] === Infinity).map((one) => one.where);
-          const text = `${open.join(', ')} may call it as often at once as they like: throttled calls spend receives, and jobs die unrun.`;
-          return { where, text, remedy: 'Set maximumConcurrency of every event source.' };
-        }
-        const sum = limits.reduce((all, one) => all + one, 0);
-        if (reserved === undefined || sum <= Number(reserved)) return [];
-        return {
-          where,
-          text: `${count(sources.length, 'queue')} call it up to ${sum} times at once, and it may run ${reserved} times: throttled calls spend receives.`,
-          remedy: `Set reservedConcurrency to ${sum}, or lower maximumConcurrency.`,
-        };
-      });
-    },
-  },
+      if (!deadLetters || isYes(queue.FifoQueue)) return [];
+      const keptS = Number(queue.MessageRetentionPeriod ?? usual.keptS);
+      const deadKeptS = Number(deadLetters.MessageRetentionPeriod ?? usual.keptS);
+      if (deadKeptS > keptS) return [];
+      return {
+        where,
+        text: `Its dead letters are kept for ${deadKeptS} s, no longer than its messages (${keptS} s). That counts from when a job was sent, so dead letters may vanish at once.`,
+        remedy: 'Set MessageRetentionPeriod of the dead-letter queue to 1209600.',
+      };
+    }),
+  ),
+  check('aws.concurrency', 'warning', ({ template }) => {
+    const functions = Map.groupBy(template(), ({ functionId }) => functionId);
+    return [...functions].flatMap(([where, sources]): Problem | [] => {
+      const reserved = sources[0]!.run.ReservedConcurrentExecutions;
+      const limits = sources.map(({ mapping }) =>
+        Number(mapping.ScalingConfig?.MaximumConcurrency ?? Infinity),
+      );
+      if (limits.includes(Infinity)) {
+        const open = sources.filter((_, i) => limits[i] === Infinity).map((one) => one.where);
+        const text = `${open.join(', ')} may call it as often at once as they like: throttled calls spend receives, and jobs die unrun.`;
+        return { where, text, remedy: 'Set maximumConcurrency of every event source.' };
+      }
+      const sum = limits.reduce((all, one) => all + one, 0);
+      if (reserved === undefined || sum <= Number(reserved)) return [];
+      return {
+        where,
+        text: `${count(sources.length, 'queue')} call it up to ${sum} times at once, and it may run ${reserved} times: throttled calls spend receives.`,
+        remedy: `Set reservedConcurrency to ${sum}, or lower maximumConcurrency.`,
+      };
+    });
+  }),
 ];
 
 const timeoutOf = ({ run }: Source): number => Number(run.Timeout ?? usual.timeoutS);
@@ -364,30 +337,22 @@ export const hostChecks: readonly Check<HostFacts>[] = [
     'it loses its lock, and runs twice',
     'Set maxAutoLockRenewalDuration to functionTimeout.',
   ),
-  {
-    id: 'host.complete',
-    severity: 'error',
-    look({ settings }) {
-      const { path, completes } = settings();
-      if (completes) return [];
-      return {
-        where: path,
-        text: 'autoCompleteMessages is false: a job that is done stays locked, and runs again when its lock ends.',
-        remedy: 'Set autoCompleteMessages to true.',
-      };
-    },
-  },
-  {
-    id: 'host.prefetch',
-    severity: 'warning',
-    look({ settings }) {
-      const { path, prefetchCount } = settings();
-      if (prefetchCount === 0) return [];
-      return {
-        where: path,
-        text: `prefetchCount is ${prefetchCount}: messages that wait for a free function lose their lock there, and each time a delivery.`,
-        remedy: 'Set prefetchCount to 0.',
-      };
-    },
-  },
+  check('host.complete', 'error', ({ settings }) => {
+    const { path, completes } = settings();
+    if (completes) return [];
+    return {
+      where: path,
+      text: 'autoCompleteMessages is false: a job that is done stays locked, and runs again when its lock ends.',
+      remedy: 'Set autoCompleteMessages to true.',
+    };
+  }),
+  check('host.prefetch', 'warning', ({ settings }) => {
+    const { path, prefetchCount } = settings();
+    if (prefetchCount === 0) return [];
+    return {
+      where: path,
+      text: `prefetchCount is ${prefetchCount}: messages that wait for a free function lose their lock there, and each time a delivery.`,
+      remedy: 'Set prefetchCount to 0.',
+    };
+  }),
 ];
