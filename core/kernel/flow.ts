@@ -34,9 +34,14 @@ import { ackOf, endOf, failedCommit, keptOf, lostLease, resultOf, unfit } from '
  * One lease, one attempt, one settlement. Resolves with what happened. Rejects only when the backend or a store
  * failed, and then nothing was settled: the lease runs out and the message comes back.
  */
-export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<AttemptResult> {
-  const it = admit(app, ports, run);
-  const running = it.refusal ?? through(stepsOf(app).beforeTheCheck, it as Admitted, check);
+export async function attempt(
+  app: App,
+  ports: AttemptPorts,
+  run: Run,
+  startedAt: number = app.clock.now(),
+): Promise<AttemptResult> {
+  const it = admit(app, ports, run, startedAt);
+  const running = it.refusal ?? lostLease(it) ?? through(stepsOf(app).beforeTheCheck, it as Admitted, check);
   const verdict = running instanceof Promise ? await running : running;
   let end = endOf(it, verdict);
   ports.handled?.(run);
@@ -61,7 +66,7 @@ function check(it: Admitted): Maybe<Verdict> {
   }
   if (!(payload instanceof Promise)) return runValid(it, payload);
   return answered(it, 'The schema', payload, it.job.timeoutMs).then(
-    (valid) => runValid(it, valid),
+    (valid) => lostLease(it) ?? runValid(it, valid),
     (error) => unfit(it, error),
   );
 }
@@ -76,7 +81,7 @@ function start(it: Admitted): Maybe<Verdict> {
   return execute(it);
 }
 
-/** Goes through the steps that this attempt needs, and then to `last`. Goes no further when a wait has cost the lease. */
+/** Goes through the steps that this attempt needs, and then to `last`. */
 function through(
   steps: readonly RunStep[],
   it: Admitted,
@@ -84,19 +89,20 @@ function through(
   from = 0,
 ): Maybe<Verdict> {
   for (let i = from; i < steps.length; i++) {
-    if (steps[i]!.for(it)) return lostLease(it) ?? runIn(steps, i, it, last);
+    if (steps[i]!.for(it)) return runIn(steps, i, it, last);
   }
-  return lostLease(it) ?? last(it);
+  return last(it);
 }
 
-// A function of its own: closures in the loop would cost every attempt their scopes, also where no step is needed.
+// Goes no further when a wait has cost the lease. A function of its own: closures in the loop would cost every attempt
+// their scopes, also where no step is needed.
 function runIn(
   steps: readonly RunStep[],
   i: number,
   it: Admitted,
   last: (it: Admitted) => Maybe<Verdict>,
 ): Maybe<Verdict> {
-  return steps[i]!.run(it, () => through(steps, it, last, i + 1));
+  return steps[i]!.run(it, () => lostLease(it) ?? through(steps, it, last, i + 1));
 }
 
 /** A lost lease settles nothing, and must change nothing on the way. */

@@ -165,8 +165,7 @@ function createCollector(
       if (bytes !== null && result.memoryBytes === null) countMemory(tally, rssBytes() - bytes);
     },
     /** Resident bytes before an attempt; `null` = this attempt is not measured. */
-    sample(): number | null {
-      const now = clock.now();
+    sample(now: number = clock.now()): number | null {
       if (now - sampledAt < memoryEveryMs) return null;
       sampledAt = now;
       return rssBytes();

@@ -72,7 +72,8 @@ export interface App {
   readonly middleware: MiddlewareLists;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly newId: () => string;
+  /** @param now epoch ms, where the caller knows it */
+  readonly newId: (now?: number) => string;
   /** Whether `newId` is our own, which never gives an id twice. */
   readonly ownIds: boolean;
   /** The parts that features add to attempts, clients and workers. */
@@ -103,7 +104,7 @@ const kinds = {
 export function appOf(options: AppOptions, installed: Installed): App {
   checkOptions('createApp()', options, kinds);
   const { clock = systemClock, random = Math.random, schedules = [], alerts = null } = options;
-  const { unknownJobGraceMs = 300_000, maxBodyBytes = 1_048_576, onError, onDeadLetter } = options;
+  const { unknownJobGraceMs = 300_000, maxBodyBytes = 1_048_576, onError, onDeadLetter, newId } = options;
   const jobs = new Map<string, Job>();
   for (const job of options.jobs) {
     if (jobs.has(job.name)) throw config(`Two jobs are called "${job.name}". Give every job its own name.`);
@@ -145,8 +146,9 @@ export function appOf(options: AppOptions, installed: Installed): App {
     middleware: middlewareOf(options.use),
     clock,
     random,
-    newId: options.newId ?? (() => uuidv7(clock.now())),
-    ownIds: options.newId === undefined,
+    // Without arguments: a function of the user's may take some of its own.
+    newId: newId ? () => newId() : (now = clock.now()) => uuidv7(now),
+    ownIds: newId === undefined,
     installed,
     keyRing: () => {
       ring ??= signingFromEnv(process.env, process.cwd(), (path) =>

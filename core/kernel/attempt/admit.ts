@@ -19,12 +19,12 @@ import { crashLoop, rejected, release, releaseDelayMs, unknownJob } from './verd
 
 type Draft = { -readonly [Name in keyof Attempt]: Attempt[Name] };
 
-export function admit(app: App, ports: AttemptPorts, run: Run): Attempt {
+export function admit(app: App, ports: AttemptPorts, run: Run, startedAt: number): Attempt {
   const it: Draft = {
     app,
     ports,
     run,
-    startedAt: app.clock.now(),
+    startedAt,
     number: run.lease.attempt,
     envelope: null,
     job: null,

@@ -135,7 +135,9 @@ export class Run {
 
 /** @param clock the app's. Without it the lease is dated by a steady one, as in tests. */
 export const createRun = (lease: JobLease, clock?: Clock): Run =>
-  new Run(lease, clock ? steadyNow(clock) - clock.now() : 0);
+  new Run(lease, clock ? steadyAheadMs(clock) : 0);
+
+export const steadyAheadMs = (clock: Clock): number => steadyNow(clock) - clock.now();
 
 /** When the lease ends by the app's clock, for a store. */
 export const leaseEnd = ({ expiresAt }: Run, clock: Clock): number =>

@@ -89,8 +89,9 @@ function compose(
   for (const name in options) if (!Object.hasOwn(optionNames, name)) throw unknownOption(name);
   const { app, backend } = client;
   const { limits } = backend;
-  const issuedAt = app.clock.now() + skewMs;
-  const id = draft.id ?? app.newId();
+  const now = app.clock.now();
+  const issuedAt = now + skewMs;
+  const id = draft.id ?? app.newId(now);
   const queue = queueOf(client, job, options);
   const schedule = scheduleOf(options, issuedAt, limits);
   const priority = options.priority === undefined ? job.priority : priorityOf(options.priority);

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import type { JobLease } from '../../contract/queue.ts';
 import { forEach } from '../../kit/parallel.ts';
 import type { AttemptPorts } from '../attempt/attempt.ts';
-import { createRun, type Run } from '../attempt/run.ts';
+import { Run, steadyAheadMs } from '../attempt/run.ts';
 import { isFailure } from '../attempt/verdict.ts';
 import { attempt } from '../flow.ts';
 import type { AckGroups } from './ack-groups.ts';
@@ -56,9 +56,10 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
   const busy = (): number => running.size + ended.size;
 
   function hold(leases: readonly JobLease[]): void {
+    const aheadMs = steadyAheadMs(clock);
     // Not by an iterator, which makes an object per lease: this is called once per batch, and long not compiled in full.
     for (let i = 0; i < leases.length; i++) {
-      const run = createRun(leases[i]!, clock);
+      const run = new Run(leases[i]!, aheadMs);
       state.buffer.push(run);
       if (run.lease.interrupted && !alone.active && mayEndProcess(app, run.lease)) alone.wait(run);
     }
@@ -106,8 +107,9 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
 
   async function work(run: Run): Promise<void> {
     try {
-      const bytes = numbers?.sample() ?? null;
-      const result = await attempt(app, ports, run);
+      const startedAt = clock.now();
+      const bytes = numbers?.sample(startedAt) ?? null;
+      const result = await attempt(app, ports, run, startedAt);
       numbers?.count(run.lease.queue, result, bytes);
       if (result.settled) counts[result.outcome]++;
       if (result.settled && isFailure(result)) state.failures++;

@@ -25,8 +25,8 @@ export interface Counter {
   readonly flushMs: number;
   /** @param bytes what `sample` answered before */
   count(queue: string, result: AttemptResult, bytes: number | null): void;
-  /** Resident bytes before an attempt; `null` = this attempt is not measured. */
-  sample(): number | null;
+  /** Resident bytes before an attempt; `null` = this attempt is not measured. @param now epoch ms, where the caller knows it */
+  sample(now?: number): number | null;
   /** Writes all that was counted until now. Never rejects. */
   flush(): Promise<void>;
 }

@@ -61,26 +61,25 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
     wake: () => waiters.wake(),
     nextSeq: () => seq++,
-    queue(entry, readyAt, rank = readyAt + entry.message.priority * ageingMs) {
+    queue(entry, readyAt, now = clock.now(), rank = readyAt + entry.message.priority * ageingMs) {
       const mayHold = entry.state === 'leased' || (entry.message.group !== null && groups.isHead(entry));
       entry.readyAt = readyAt;
       entry.rank = rank;
       entry.lined = null;
-      entry.state = readyAt > clock.now() ? 'delayed' : 'ready';
-      if (entry.state === 'delayed' || !isLined(entry, clock.now())) pushed(entry);
-      if (entry.state === 'delayed' && entry.message.group !== null)
-        groups.delay(entry, clock.now(), mayHold);
+      entry.state = readyAt > now ? 'delayed' : 'ready';
+      if (entry.state === 'delayed' || !isLined(entry, now)) pushed(entry);
+      if (entry.state === 'delayed' && entry.message.group !== null) groups.delay(entry, now, mayHold);
     },
-    finish(entry, reason, error, keepMs) {
+    finish(entry, reason, error, keepMs, now = clock.now()) {
       entry.state = statusOfEnd(reason);
-      entry.finishedAt = clock.now();
+      entry.finishedAt = now;
       entry.reason = reason;
       entry.error = error;
       entry.lined = null;
       entry.keepMs = keepMs ?? null;
       const usualMs = reason === null || reason === 'cancelled' ? state.retention.completedMs : Infinity;
       if ((keepMs ?? usualMs) === 0) state.entries.delete(entry.message.id);
-      if (entry.message.group !== null) groups.advance(entry, clock.now());
+      if (entry.message.group !== null) groups.advance(entry, now);
       state.ends.tell(entry.message.id);
     },
     drop(gone) {
@@ -107,14 +106,14 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   }
 
   /** The entry this lease still owns. */
-  function owned({ token }: JobLease): Entry | null {
+  function owned({ token }: JobLease, steady: number): Entry | null {
     const entry = leased.get(token);
-    return entry && entry.leaseUntil > steadyNow(clock) ? entry : null;
+    return entry && entry.leaseUntil > steady ? entry : null;
   }
 
   /** The same, taken out of the leased set. */
-  function take(lease: JobLease, report?: AttemptReport): Entry | null {
-    const entry = owned(lease);
+  function take(lease: JobLease, report?: AttemptReport, steady = steadyNow(clock)): Entry | null {
+    const entry = owned(lease, steady);
     if (entry) leased.delete(lease.token);
     if (entry && report) addReport(entry, report);
     return entry;
@@ -141,15 +140,15 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     pending: memoryWaiting(state, ageingMs, maxBodyBytes),
 
     async enqueue(messages) {
+      const now = clock.now();
       return messages.map((message): SendResult => {
         const { id } = message;
         const error = tooLarge(message.body, maxBodyBytes);
         if (error) return { ok: false, id, error };
         if (state.entries.has(id)) return { ok: true, id, duplicate: true };
-        const now = clock.now();
         const entry = newEntry(state.nextSeq(), message, now);
         state.entries.set(id, entry);
-        state.queue(entry, Math.max(now, message.notBefore ?? now));
+        state.queue(entry, Math.max(now, message.notBefore ?? now), now);
         return { ok: true, id, duplicate: false };
       });
     },
@@ -159,6 +158,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       for (;;) {
         const now = clock.now();
         const leases: JobLease[] = [];
+        const leaseUntil = steadyNow(clock) + leaseMs;
         const unpaused = queues.filter((queue) => !state.paused.has(queue));
         while (leases.length < max) {
           const entry = next(unpaused, now);
@@ -167,7 +167,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
           entry.attempt++;
           entry.token = randomUUID();
           entry.leasedAt = now;
-          entry.leaseUntil = steadyNow(clock) + leaseMs;
+          entry.leaseUntil = leaseUntil;
           leased.set(entry.token, entry);
           if (entry.message.group !== null) groups.lease(entry, now);
           const { queue, body } = entry.message;
@@ -197,12 +197,13 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
 
     async ack(acks) {
+      const [now, steady] = [clock.now(), steadyNow(clock)];
       return acks.map(({ lease, report, complete, keepBody = false, keepMs }) => {
-        const entry = take(lease, report);
+        const entry = take(lease, report, steady);
         if (!entry) return false;
         entry.keepsBody = keepBody;
         if (complete) keys.completeNow(complete);
-        state.finish(entry, null, null, keepMs);
+        state.finish(entry, null, null, keepMs, now);
         return true;
       });
     },
@@ -224,10 +225,10 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
 
     async renew(leases, leaseMs) {
-      const until = steadyNow(clock) + leaseMs;
+      const steady = steadyNow(clock);
       return leases.map((lease) => {
-        const entry = owned(lease);
-        if (entry) entry.leaseUntil = until;
+        const entry = owned(lease, steady);
+        if (entry) entry.leaseUntil = steady + leaseMs;
         return entry !== null;
       });
     },

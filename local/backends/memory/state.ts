@@ -21,9 +21,15 @@ export interface MemoryState {
   wake(): void;
   nextSeq(): number;
   /** Puts an entry (back) into its ready list, to be ready at `readyAt`, which also ranks it if nothing else does. */
-  queue(entry: Entry, readyAt: number, rank?: number): void;
+  queue(entry: Entry, readyAt: number, now?: number, rank?: number): void;
   /** `reason` null = completed. */
-  finish(entry: Entry, reason: AbandonReason | null, error: string | null, keepMs?: number): void;
+  finish(
+    entry: Entry,
+    reason: AbandonReason | null,
+    error: string | null,
+    keepMs?: number,
+    now?: number,
+  ): void;
   /** Removes entries that wait or are held, as if they had never been. */
   drop(entries: readonly Entry[]): void;
 }

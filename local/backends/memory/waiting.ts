@@ -28,7 +28,7 @@ export function memoryWaiting(state: MemoryState, ageingMs: number, maxBodyBytes
       ...(body !== undefined && { body }),
       ...(told && { facts: told }),
     };
-    state.queue(entry, next.readyAt, next.rank);
+    state.queue(entry, next.readyAt, undefined, next.rank);
     return true;
   }
 

@@ -17,7 +17,7 @@ export const failed: Verdict = {
 
 export function admitted(client: Client, run: Run): Admitted {
   const ports: AttemptPorts = { client, settler: client.backend };
-  const it = admit(client.app, ports, run);
+  const it = admit(client.app, ports, run, client.app.clock.now());
   if (it.refusal) throw new Error(`Expected an attempt that may run, got ${it.refusal.verb}.`);
   return it as Admitted;
 }
