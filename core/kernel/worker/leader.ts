@@ -3,7 +3,7 @@
  * look when it ends. Two may lead for a moment (one was frozen, or a clock was set), so a chore must be one that may be done twice.
  */
 
-import { steadyNow } from '../../base/clock.ts';
+import { steadyNow, within } from '../../base/clock.ts';
 import { crypto } from '../../base/crypto.ts';
 import type { WorkerState } from './state.ts';
 
@@ -12,6 +12,8 @@ export const holdMs = 15_000;
 const renewMs = 5_000;
 const firstMs = 1_000;
 const soonMs = 100;
+/** How long a worker that stops waits for the answer to its last claim. */
+const answerMs = 1_000;
 
 export function createLeader({ id, app, client, settings, failed }: WorkerState) {
   const { backend, queues } = settings;
@@ -37,6 +39,7 @@ export function createLeader({ id, app, client, settings, failed }: WorkerState)
         const claimed = keys.claim(key, id, clock.now() + holdMs);
         claiming = claimed;
         const claim = await claimed;
+        claiming = null;
         isSilent = false;
         if (claim.state === 'claimed') {
           leadsUntil = askedAt + holdMs;
@@ -46,6 +49,7 @@ export function createLeader({ id, app, client, settings, failed }: WorkerState)
         const leftMs = claim.state === 'running' ? claim.until - clock.now() : holdMs;
         return Math.min(Math.max(leftMs, soonMs), holdMs);
       } catch (error) {
+        claiming = null;
         if (!isSilent) failed('electing a leader', error);
         isSilent = true;
         return renewMs;
@@ -53,7 +57,8 @@ export function createLeader({ id, app, client, settings, failed }: WorkerState)
     },
     /** Lets another worker lead at its next look. Afterwards `elect` is not called again. */
     async resign(): Promise<void> {
-      await claiming?.catch(() => {}); // it would hold the lead for a worker that is gone
+      // It would hold the lead for a worker that is gone.
+      if (claiming) await within<unknown>(clock, answerMs, claiming, () => {}).catch(() => {});
       if (leadsUntil === -Infinity) return;
       leadsUntil = -Infinity;
       await keys.release(key, id);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createBench, settle } from './kit.ts';
 
-it('a slot is free again when a key store never answers, though leases are renewed', async () => {
+it('a slot is free again when a key store never answers, and the worker stops, though leases are renewed', async () => {
   const t = createBench({ idempotencyKey: ({ n }) => (n === 0 ? 'k' : null) });
   const { keys } = t.backend.stores!;
   const stores = { ...t.backend.stores!, keys: { ...keys, claim: () => new Promise<never>(() => {}) } };
@@ -13,7 +13,10 @@ it('a slot is free again when a key store never answers, though leases are renew
   await t.pass(2_000, 1_000);
   expect(t.running.map(({ n }) => n)).toEqual([1]);
   t.running[0]!.finish();
-  await worker.stop();
+  const stopping = worker.stop();
+  await settle();
+  await t.pass(1_000);
+  await stopping;
 });
 
 describe('slots of a worker', () => {
