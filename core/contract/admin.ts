@@ -106,7 +106,6 @@ export interface QueueAdmin {
    * @param gone is called with the ids of what was removed, in any number of calls, and may be called with some that ended at that moment
    */
   clear(queue: string, gone?: (ids: readonly string[]) => Promise<void>): Promise<number>;
-  /** A paused queue gives out no leases; running jobs end normally. */
-  pause(queue: string): Promise<void>;
-  resume(queue: string): Promise<void>;
+  /** A paused queue gives out no leases until it is resumed; running jobs end normally. */
+  setPaused(queue: string, isPaused: boolean): Promise<void>;
 }

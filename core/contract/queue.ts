@@ -111,7 +111,7 @@ export interface Ack {
   readonly lease: JobLease;
   readonly report?: AttemptReport;
   readonly complete?: KeyCompletion;
-  /** The record keeps the body, for `RecordStore.payload`, though the job is done and needs it no more. */
+  /** The record keeps the body, for `RecordStore.body`, though the job is done and needs it no more. */
   readonly keepBody?: true;
   /** How long the record is kept, in place of the retention of the store; 0 = it goes with the ack. */
   readonly keepMs?: number;
@@ -183,8 +183,6 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
    */
   recordsOf?(arrived: RecordStore): RecordStore;
   readonly admin?: QueueAdmin;
-  /** Brings the stored tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
-  migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** Whether the ordered groups of this queue are kept in order. Absent = those of none are. */
   keepsOrder?(queue: string, order: GroupOrder): boolean;
   /** Absent where a broker finds no message by its id. */
@@ -221,8 +219,8 @@ export interface HeardOfLeases {
 }
 
 export interface LeaseWatch {
-  /** Whether every cancel is heard now. While it is not, cancels are looked for once a second. */
-  hearsCancels(): boolean;
+  /** Whether every cancel is heard now. While it is `false`, cancels are looked for once a second. */
+  readonly hearsCancels: boolean;
   stop(): void;
 }
 

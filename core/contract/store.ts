@@ -110,14 +110,6 @@ export interface RecordPage {
   readonly next: string | null;
 }
 
-/** What a job was given. */
-export interface StoredPayload {
-  /** With `[masked]` under names that look like secrets; `null` where it is offloaded. */
-  readonly value: unknown;
-  /** The payload was too large for the queue: its key in the payload store, and its length. */
-  readonly offloaded: { readonly key: string; readonly bytes: number } | null;
-}
-
 export interface EndWatch {
   /** Whether every end is heard now. While it is `false`, whoever waits looks as often as without a watch. */
   readonly hears: boolean;
@@ -127,20 +119,16 @@ export interface EndWatch {
 
 export interface RecordStore {
   get(id: string): Promise<JobRecord | null>;
-  /** The first page alone. */
-  list(filter: RecordFilter): Promise<JobRecord[]>;
   /**
    * Pages by creation, newest first. Each job that is there all the time is on one page, whatever comes and goes meanwhile. `after` is the
    * `next` of an earlier page with the same filter; throws `OPTION` for a text that is none.
    */
-  page?(filter: RecordFilter & { readonly after?: string }): Promise<RecordPage>;
+  page(filter: RecordFilter & { readonly after?: string }): Promise<RecordPage>;
   /**
-   * Of a job with `keepPayload`. Where the queue itself keeps the record, also of a job that has not ended and of a dead letter.
-   * `null` = the job is not known, or its payload is not kept.
+   * The signed text of a job with `keepPayload`, which nothing has verified. Where the queue itself keeps the record, also of a job that has
+   * not ended and of a dead letter. `null` = the job is not known, or its text is not kept.
    */
-  payload?(id: string): Promise<StoredPayload | null>;
-  /** The signed text that `payload` shows the payload of. Nothing has verified it. */
-  body?(id: string): Promise<string | null>;
+  body(id: string): Promise<string | null>;
   /** Only the run that holds the lease may report; `false` = it no longer does. */
   progress(id: string, token: string, progress: Progress): Promise<boolean>;
   /** Cancels a waiting job at once. A running one is marked; its worker sees the mark and aborts it. */
@@ -174,7 +162,7 @@ export interface RecordedJob {
   readonly createdAt: number;
   readonly runAt: number;
   readonly facts?: MessageFacts;
-  /** Given when the record shall keep it, for `RecordStore.payload`. */
+  /** Given when the record shall keep it, for `RecordStore.body`. */
   readonly body?: string;
 }
 
@@ -314,8 +302,6 @@ export interface BackendStores extends Partial<DerivedStores> {
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** As `QueueAdmin.diagnose`, of a store that stands beside a queue. */
   diagnose?(request: DiagnosisRequest): Promise<readonly Check[]>;
-  /** Loads what its first use would load, such as an SDK. Rejects with `CONFIG` where that cannot be: a function then runs no job. */
-  load?(): Promise<void>;
   /** Ends the store's own connections. May be called again. */
   close?(): Promise<void>;
 }

@@ -16,15 +16,13 @@ export interface WaitingChange extends Partial<Replacement> {
   readonly expectedBody?: string;
 }
 
-/** Every verb answers `false` for a job that does not wait there. */
+/** Every verb answers `false` or `null` for a job that does not wait there. */
 export interface PendingJobs {
-  /** Makes delayed jobs ready now, in the place that their age gives them, and wakes a worker. */
-  promote(jobs: readonly WaitingJob[]): Promise<boolean[]>;
   /**
-   * Replaces text, priority or time of one job at once. Its id and its attempts stay. Throws `LIMIT` before anything changes if the text is too
-   * large for the queue.
+   * Replaces text, priority or time of each job at once. Its id and its attempts stay. A delayed job that becomes ready takes the place that
+   * its age gives it, and wakes a worker. A text is for one job only; throws `LIMIT` before anything changes if it is too large for the queue.
    */
-  change(job: WaitingJob, change: WaitingChange): Promise<boolean>;
+  change(jobs: readonly WaitingJob[], change: WaitingChange): Promise<boolean[]>;
   /** Takes the job out of the queue, with its record: as if it had never been enqueued. */
   remove(job: WaitingJob): Promise<boolean>;
   /** The signed text of a job that waits; `null` = it does not. */

@@ -169,7 +169,7 @@ async function runAgain(client: Client, id: string): Promise<EnqueuedJob> {
 
 /** The signed text, as a record or a dead letter keeps it. */
 async function bodyOf(client: Client, id: string): Promise<string> {
-  const kept = await client.stores.records.body?.(id);
+  const kept = await client.stores.records.body(id);
   if (kept) return kept;
   const letter = client.backend.admin && (await getDeadLetter(deadLettersOf(client), id));
   if (letter) return letter.body;

@@ -23,14 +23,14 @@ export const queues = {
     action: 'queue.pause',
     summary: 'Let no job of a queue begin until it is resumed',
     subject: queue,
-    run: (client, name: string) => adminOf(client).pause(name),
+    run: (client, name: string) => adminOf(client).setPaused(name, true),
     done: (_, name) => `${name} is paused: running jobs end, and no other begins.`,
   }),
   resume: change({
     action: 'queue.resume',
     summary: 'Let the jobs of a paused queue begin again',
     subject: queue,
-    run: (client, name: string) => adminOf(client).resume(name),
+    run: (client, name: string) => adminOf(client).setPaused(name, false),
     done: (_, name) => `${name} goes on.`,
   }),
   clear: change({

@@ -3,13 +3,13 @@
 import { toError } from '../base/failure.ts';
 import { maxDepth } from '../base/json.ts';
 import { masked } from '../base/mask.ts';
-import type { StoredPayload } from '../contract/store.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { loadPayload } from '../kernel/enqueue/offload.ts';
 import { nowOf } from '../kernel/enqueue/skew.ts';
 import { getDeadLetter, summaryOf } from '../kit/records/dead-letter-pages.ts';
+import type { StoredPayload } from '../kit/records/payload.ts';
 import { editableOf, isExpired } from './edit.ts';
 import { envelopeIn, itemOf } from './select.ts';
 import type { DeadLetterDetail } from './types.ts';

@@ -3,7 +3,7 @@
 import type { DeadLetterSummary } from '../contract/admin.ts';
 import type { AuditPage } from '../contract/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
-import type { CancelResult, JobRecord, StoredPayload } from '../contract/store.ts';
+import type { CancelResult, JobRecord } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { BatchChildPage, BatchDetail, ChildrenRequest } from '../features/batches/show.ts';
 import type { LimitFilter, LimitPage } from '../features/limits/views.ts';
@@ -13,6 +13,7 @@ import type { Chain } from '../kernel/app/chain.ts';
 import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { StoredScheduleDefinition, StoredScheduleInfo } from '../kernel/app/stored-schedule.ts';
 import type { JobChange } from '../kernel/enqueue/client.ts';
+import type { StoredPayload } from '../kit/records/payload.ts';
 
 /** Who acts, for the audit log. */
 export interface OperatorIdentity {

@@ -226,7 +226,7 @@ export async function openShop(): Promise<Shop> {
     rows: 24_000,
   });
   await work(120_000);
-  const [failed] = await client.stores.records.list({ status: 'failed', job: 'mail.send', max: 1 });
+  const [failed] = (await client.stores.records.page({ status: 'failed', job: 'mail.send', max: 1 })).records;
   return { client, clock, work, failedId: failed!.id, runningId, batchId };
 }
 

@@ -136,7 +136,7 @@ function nextSize(size: number, most: number, jobs: readonly MovedJob[]): number
 /** A paused queue must not start to run because it was moved. */
 async function samePause({ from, to }: MoveOptions, queue: string): Promise<void> {
   const [stats] = (await from.admin?.stats(queue)) ?? [];
-  if (stats?.paused) await to.admin?.pause(queue);
+  if (stats?.paused) await to.admin?.setPaused(queue, true);
 }
 
 async function moveWaiting(parts: Parts, queue: string): Promise<void> {

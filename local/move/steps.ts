@@ -51,7 +51,8 @@ export function stepCarrier(
     async leave(jobs) {
       const ours = jobs.filter(({ message }) => carried.delete(message.id));
       await each(ours, async ({ message: { id, queue } }) => {
-        if (await leaveSteps(origin, to!, clock, id)) await goal.pending?.promote([{ id, queue }]);
+        if (await leaveSteps(origin, to!, clock, id))
+          await goal.pending?.change([{ id, queue }], { notBefore: null });
       });
       return ours.length;
     },

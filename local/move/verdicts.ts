@@ -17,7 +17,7 @@ export interface Sides {
   readonly whole: boolean;
 }
 
-type StoreName = Exclude<keyof Stores, 'migrate' | 'diagnose' | 'load' | 'close'>;
+type StoreName = Exclude<keyof Stores, 'migrate' | 'diagnose' | 'close'>;
 type Verdict = 'moves' | 'stays' | ((sides: Sides) => Promise<string | null>);
 
 /** A store without a verdict does not compile. */

@@ -83,14 +83,13 @@ export function pendingWith(
     return answer || !(await bring([id])) ? answer : work();
   };
   return {
-    async promote(jobs) {
-      const first = await pending.promote(jobs);
+    async change(jobs, change) {
+      const first = await pending.change(jobs, change);
       const left = jobs.filter((_, i) => !first[i]);
       if (left.length === 0 || !(await bring(left.map(({ id }) => id)))) return first;
-      const second = (await pending.promote(left)).values();
-      return first.map((isPromoted) => isPromoted || second.next().value === true);
+      const second = (await pending.change(left, change)).values();
+      return first.map((isChanged) => isChanged || second.next().value === true);
     },
-    change: (job, change) => again(job.id, () => pending.change(job, change)),
     remove: (job) => again(job.id, () => pending.remove(job)),
     read: (job) => again(job.id, () => pending.read(job)),
   };

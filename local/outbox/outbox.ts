@@ -40,6 +40,8 @@ export interface Outbox extends QueueBackend {
   backlog(): Promise<OutboxBacklog>;
   /** Messages that the target refuses. Also among the dead letters of `admin`, where the target has one. */
   readonly refused: DeadLetters;
+  /** Also the tables of the target. */
+  migrate(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** `stop` is called, and waited for, before `close()` closes anything. Returns a function that takes it back. */
   beforeClose(stop: () => Promise<unknown>): () => void;
   /** Ends the relays of this process, then closes both the source and the target. */
@@ -97,7 +99,7 @@ export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
     },
     backlog: () => table.backlog(name),
     async migrate() {
-      await to.migrate?.();
+      await to.stores?.migrate?.();
       return source.migrate();
     },
     beforeClose(stop) {

@@ -39,7 +39,7 @@ function outOfOrder({ scenario, effects }: Seen): string[] {
 async function untrue({ scenario, client, backend }: Seen): Promise<string[]> {
   const complaints: string[] = [];
   const { dead = [], cancelled = [], mayDie = [] } = scenario;
-  for (const { id, job, status } of await client.stores.records.list({ max: 1_000 })) {
+  for (const { id, job, status } of (await client.stores.records.page({ max: 1_000 })).records) {
     const may = dead.includes(job) ? ['failed', 'completed'] : ['completed'];
     if (cancelled.includes(job)) may.push('cancelled');
     if (mayDie.includes(job)) may.push('failed');

@@ -71,8 +71,8 @@ const any = (ms: number | null): string => (ms === null ? 'any' : `${ms} ms`);
 
 async function administrationOf({ admin }: Contract.QueueBackend): Promise<string> {
   if (!admin) return 'no';
-  const pauses = await admin.pause('q').then(
-    () => admin.resume('q').then(() => true),
+  const pauses = await admin.setPaused('q', true).then(
+    () => admin.setPaused('q', false).then(() => true),
     () => false,
   );
   return pauses ? 'yes' : 'dead letters and counts';

@@ -26,9 +26,8 @@ export async function promoteWaiters(
   while (next.length > 0) {
     let promoted: boolean[];
     try {
-      promoted = await backend.pending.promote(
-        next.map(({ queue, holder }) => ({ queue, id: jobOf(holder) })),
-      );
+      const jobs = next.map(({ queue, holder }) => ({ queue, id: jobOf(holder) }));
+      promoted = await backend.pending.change(jobs, { notBefore: null });
     } catch (error) {
       owed.set(backend, [...(owed.get(backend) ?? []), ...next]);
       throw error;

@@ -72,7 +72,7 @@ export async function historyOf(
   const home = homeOf(client, schedule.job) ?? client;
   const found = await readCursor(home, name);
   const cursor = typeof found === 'string' ? null : found;
-  const records = await home.stores.records.list({ schedule: name, max });
+  const { records } = await home.stores.records.page({ schedule: name, max });
   const skipped = (cursor?.skipped ?? []).map(skippedMoments);
   const entries = [...runsOf(records), ...skipped].sort((a, b) => lastOf(b) - lastOf(a)).slice(0, max);
   const checkedAt = cursor?.at ?? null;

@@ -93,5 +93,8 @@ export async function bring(
 
 /** A job that is not in its queue at this moment looks for itself when it is back. */
 async function wake({ pending }: Client['backend'], jobs: readonly EventWaiter[]): Promise<void> {
-  await pending?.promote(jobs.map(({ id, queue }) => ({ id, queue })));
+  await pending?.change(
+    jobs.map(({ id, queue }) => ({ id, queue })),
+    { notBefore: null },
+  );
 }

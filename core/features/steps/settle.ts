@@ -40,7 +40,7 @@ async function lookAgain({ ports, envelope, app }: Admitted, log: StepLog): Prom
   const steps = await log.look();
   if (!steps.some((step) => before.has(step.name) && isWait(step) && step.got)) return;
   const { identifier: id, queue } = envelope;
-  await ports.client.backend.pending?.promote([{ queue, id }]);
+  await ports.client.backend.pending?.change([{ queue, id }], { notBefore: null });
 }
 
 function tellUnknown(it: Attempt, { names }: RunSteps, log: StepLog): void {

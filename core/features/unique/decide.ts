@@ -136,5 +136,6 @@ async function replace(
   if (stores.payloads)
     for (const error of (await storePayloads(stores.payloads, uploads)).values()) throw error;
   const { queue, body, facts, priority, notBefore } = message;
-  return backend.pending!.change({ queue, id }, { body, priority, notBefore, ...(facts && { facts }) });
+  const change = { body, priority, notBefore, ...(facts && { facts }) };
+  return (await backend.pending!.change([{ queue, id }], change))[0]!;
 }

@@ -58,7 +58,7 @@ export async function promote(client: SendingClient, id: string): Promise<boolea
       envelope: { ...envelope, schedule: now },
       change: { notBefore: null },
     }));
-  const [promoted] = await pending.promote([job]);
+  const [promoted] = await pending.change([job], { notBefore: null });
   if (promoted) await record(client, id, { notBefore: null });
   return promoted!;
 }
@@ -123,7 +123,8 @@ async function rewrite(
     const uploads: Upload[] = [];
     const text = resealed(client, envelope, payloads ? uploads : null);
     if (payloads) for (const error of (await storePayloads(payloads, uploads)).values()) throw error;
-    if (!(await pending.change(job, { ...change, ...text, expectedBody }))) continue;
+    const [isChanged] = await pending.change([job], { ...change, ...text, expectedBody });
+    if (!isChanged) continue;
     await record(client, id, { ...change, ...text });
     return true;
   }

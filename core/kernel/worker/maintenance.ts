@@ -44,7 +44,7 @@ export function startMaintenance(state: WorkerState): { stop(): void; resign(): 
     renewing,
     cancelPollMs,
     // A store beside the queue hears nothing of what the queue hears.
-    hearsCancels: () => heard?.hearsCancels() === true && client.stores.records === backend.stores?.records,
+    hearsCancels: () => heard?.hearsCancels === true && client.stores.records === backend.stores?.records,
     lose,
     failed: state.failed,
   });

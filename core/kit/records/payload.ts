@@ -2,8 +2,15 @@
 
 import { maxDepth } from '../../base/json.ts';
 import { masked } from '../../base/mask.ts';
-import type { StoredPayload } from '../../contract/store.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
+
+/** What a job was given. */
+export interface StoredPayload {
+  /** With `[masked]` under names that look like secrets; `null` where it is offloaded. */
+  readonly value: unknown;
+  /** The payload was too large for the queue: its key in the payload store, and its length. */
+  readonly offloaded: { readonly key: string; readonly bytes: number } | null;
+}
 
 /** `null` = it cannot be read there. The body is not verified: this is to look at, never to run. */
 export function payloadOf(body: string | null | undefined): StoredPayload | null {

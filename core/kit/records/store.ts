@@ -2,10 +2,9 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import type { RecordFilter, RecordPage, RecordStore, Retention } from '../../contract/store.ts';
+import type { RecordFilter, RecordStore, Retention } from '../../contract/store.ts';
 import { forEach } from '../parallel.ts';
 import { createEndWatchers } from './end-watchers.ts';
-import { payloadOf } from './payload.ts';
 import {
   agesFrom,
   begin,
@@ -78,7 +77,7 @@ export function isShown(row: RecordRow, { ended, dead }: Past): boolean {
 export function recordStore(
   table: RecordTable,
   settings: { readonly clock: Clock; readonly retention: Partial<Retention> | undefined },
-): Required<Pick<RecordStore, 'page' | 'payload' | 'body' | 'writer'>> & RecordStore {
+): RecordStore & Required<Pick<RecordStore, 'writer'>> {
   const { clock } = settings;
   const retention = { ...defaultRetention, ...settings.retention };
   const watchers = createEndWatchers();
@@ -102,29 +101,19 @@ export function recordStore(
     );
   }
 
-  async function page({ max = 100, ...query }: RecordFilter & RecordQuery): Promise<RecordPage> {
-    const { rows, next } = await table.page(query, max, past(retention));
-    return { records: rows.map(recordOf), next };
-  }
-
-  async function bodyOf(id: string): Promise<string | null> {
-    const [found] = await table.read([id]);
-    return found && isShown(found.row, past(retention)) ? (found.row.body ?? null) : null;
-  }
-
   return {
     async get(id) {
       const found = table.find ? await table.find(id) : (await table.read([id]))[0];
       return found && isShown(found.row, past(retention)) ? recordOf(found.row) : null;
     },
-    async list(filter) {
-      return [...(await page(filter)).records];
+    async page({ max = 100, ...query }) {
+      const { rows, next } = await table.page(query, max, past(retention));
+      return { records: rows.map(recordOf), next };
     },
-    page,
-    async payload(id) {
-      return payloadOf(await bodyOf(id));
+    async body(id) {
+      const [found] = await table.read([id]);
+      return found && isShown(found.row, past(retention)) ? (found.row.body ?? null) : null;
     },
-    body: bodyOf,
     watchEnd: table.watchEnd ?? (({ id }, look) => ({ hears: false, stop: watchers.add(id, look) })),
     progress: (id, token, progress) =>
       update(id, (row) =>

@@ -42,7 +42,7 @@
  */
 
 import type { QueueStats } from '../../contract/admin.ts';
-import type { JobRecord, RunningJob, StoredPayload, WorkerBeat } from '../../contract/store.ts';
+import type { JobRecord, RunningJob, WorkerBeat } from '../../contract/store.ts';
 import type { BatchRole } from '../../features/batches/show.ts';
 import type { ScheduleHistory } from '../../features/schedules/history.ts';
 import type { StepView } from '../../features/steps/show.ts';
@@ -50,6 +50,7 @@ import type { Batch } from '../../kernel/app/batch.ts';
 import type { StoppedJob } from '../../kernel/app/breaker.ts';
 import type { Chain, ChainLinkView } from '../../kernel/app/chain.ts';
 import type { JobNumbers, JobReport, MetricPoint } from '../../kernel/app/metric-report.ts';
+import type { StoredPayload } from '../../kit/records/payload.ts';
 import type { WorkerHealth } from '../../kit/worker-state.ts';
 import type { DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../../operations/types.ts';
 

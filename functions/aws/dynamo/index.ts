@@ -57,7 +57,10 @@ const mostWaiters = 250;
 const mostPerSecond = (slots: number): number => Math.floor(1_000 / Math.ceil((slots * slotBytes) / 1_024));
 const slotBytes = 150;
 
-function openStores(options: DynamoStoreOptions): Stores & Required<Pick<Stores, 'close'>> {
+/** `load` loads the SDK. Rejects with `CONFIG` where that cannot be: a function then runs no job. */
+function openStores(
+  options: DynamoStoreOptions,
+): Stores & Required<Pick<Stores, 'close'>> & { load(): Promise<unknown> } {
   const { clock = systemClock } = options;
   const dynamo = openDynamo(options);
   const stores = storesOf(dynamoTexts(dynamo), clock, { mostSlots: mostSlotsOfItem, mostWaiters });
@@ -67,7 +70,7 @@ function openStores(options: DynamoStoreOptions): Stores & Required<Pick<Stores,
     records: recordStore(dynamoRecords(dynamo, retention), { clock, retention }),
     ...stores,
     limits: { ...stores.limits, mostPerSecond },
-    load: async () => void (await dynamo.api()),
+    load: dynamo.api,
     close: dynamo.close,
   };
 }

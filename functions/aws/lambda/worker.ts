@@ -30,7 +30,7 @@ const answerPart = 1 / 4;
 export function createWorker(
   client: Client,
   backend: SqsBackend,
-  { store, ...options }: WorkerOptions & { readonly store: Pick<Stores, 'load'> },
+  { store, ...options }: WorkerOptions & { readonly store: Partial<Stores> & { load?(): Promise<unknown> } },
 ): Worker {
   const { concurrency = 10, marginMs = 2_000, visibilityMs } = options;
   const { clock, events } = client.app;

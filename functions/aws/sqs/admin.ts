@@ -29,8 +29,12 @@ export function adminOf(connection: Connection): Admin {
       refuse(
         'clear a queue and leave what is running. Cancel its jobs; purging it in the AWS console leaves their records pending',
       ),
-    pause: () => refuse('pause. Stop its workers, or disable the event source mapping of its function'),
-    resume: () => refuse('pause, so there is nothing to resume'),
+    setPaused: (_, isPaused) =>
+      refuse(
+        isPaused
+          ? 'pause. Stop its workers, or disable the event source mapping of its function'
+          : 'pause, so there is nothing to resume',
+      ),
   };
 }
 

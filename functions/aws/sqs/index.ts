@@ -75,7 +75,7 @@ export function sqs(options: SqsOptions): SqsBackend {
     ...settler,
     admin: {
       ...verbsOf<Omit<Admin, 'checkQueue' | 'deadLetters'>>(
-        ['stats', 'check', 'peek', 'clear', 'pause', 'resume', 'diagnose'],
+        ['stats', 'check', 'peek', 'clear', 'setPaused', 'diagnose'],
         admin,
       ),
       deadLetters: verbsOf(['list', 'retry', 'discard'], async () => (await admin()).deadLetters),

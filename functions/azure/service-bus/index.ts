@@ -125,8 +125,12 @@ export function openServiceBusBackend(
         refuse(
           'clear a queue and leave what is running. Cancel its jobs; purging it in the portal leaves their records pending',
         ),
-      pause: () => refuse('pause. Stop its workers, or set the queue to ReceiveDisabled in the portal'),
-      resume: () => refuse('pause, so there is nothing to resume. Set the queue to Active in the portal'),
+      setPaused: (_, isPaused) =>
+        refuse(
+          isPaused
+            ? 'pause. Stop its workers, or set the queue to ReceiveDisabled in the portal'
+            : 'pause, so there is nothing to resume. Set the queue to Active in the portal',
+        ),
     },
     async close() {
       await polling.close();

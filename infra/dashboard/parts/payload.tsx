@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { StoredPayload } from '../../../core/contract/store.ts';
+import type { StoredPayload } from '../../../core/kit/records/payload.ts';
 import type { Unavailable } from '../../../core/surfaces/dashboard/api.ts';
 import { useBusy } from '../data/act.ts';
 import { ask, isUnavailable } from '../data/client.ts';

@@ -85,7 +85,6 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
       await tell();
       return count;
     },
-    pause: (queue) => pause(queue, foreverSeconds),
-    resume: (queue) => pause(queue, 0),
+    setPaused: (queue, isPaused) => pause(queue, isPaused ? foreverSeconds : 0),
   };
 }

@@ -7,7 +7,8 @@ import { memoryStore } from '../memory/store.ts';
 const noRecords: RecordStore = {
   recordsDisabled: true,
   get: async () => null,
-  list: async () => [],
+  page: async () => ({ records: [], next: null }),
+  body: async () => null,
   progress: async () => true,
   cancel: async () => 'unknown',
   cancelRequested: async () => [],

@@ -53,7 +53,6 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
     name: 'beanstalkd',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores,
-    ...(store?.migrate && { migrate: () => store.migrate!() }),
     admin,
     enqueue,
     ack: leases.ack,
@@ -65,7 +64,7 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
     hints: {
       watchLeases({ lost }) {
         listeners.add(lost);
-        return { hearsCancels: () => false, stop: () => listeners.delete(lost) };
+        return { hearsCancels: false, stop: () => listeners.delete(lost) };
       },
     },
 

@@ -41,12 +41,10 @@ export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmi
       await gone?.(entries.map(({ message }) => message.id));
       return entries.length;
     },
-    async pause(queue) {
+    async setPaused(queue, isPaused) {
       state.readyListOf(queue);
-      paused.add(queue);
-    },
-    async resume(queue) {
-      paused.delete(queue);
+      if (isPaused) paused.add(queue);
+      else paused.delete(queue);
       state.wake();
     },
     deadLetters: memoryDeadLetters(state, maxBodyBytes),

@@ -9,7 +9,6 @@ import {
   type StoredKey,
   type VersionedKey,
 } from '../../../core/kit/records/keys.ts';
-import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { type Entry, isDead, isOver, recordOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
@@ -67,22 +66,16 @@ export function memoryRecords(state: MemoryState, others: readonly Purgeable[]):
     return { records: found.map(recordOf), next: null };
   }
 
-  function bodyOf(id: string): string | null {
-    const entry = entries.get(id);
-    return entry && (entry.keepsBody || !isOver(entry)) ? entry.message.body : null;
-  }
-
   return {
     async get(id) {
       const entry = entries.get(id);
       return entry ? recordOf(entry) : null;
     },
-    async list(filter) {
-      return [...page(filter).records];
-    },
     page: async (query) => page(query),
-    payload: async (id) => payloadOf(bodyOf(id)),
-    body: async (id) => bodyOf(id),
+    async body(id) {
+      const entry = entries.get(id);
+      return entry && (entry.keepsBody || !isOver(entry)) ? entry.message.body : null;
+    },
     async progress(id, token, progress) {
       const entry = entries.get(id);
       if (entry?.state !== 'leased' || entry.token !== token || entry.leaseUntil <= steadyNow(clock))

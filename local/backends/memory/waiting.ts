@@ -33,10 +33,9 @@ export function memoryWaiting(state: MemoryState, ageingMs: number, maxBodyBytes
   }
 
   return {
-    promote: async (jobs) => jobs.map((job) => changeNow(job, { notBefore: null })),
-    async change(job, change) {
+    async change(jobs, change) {
       checkBody(change.body, maxBodyBytes);
-      return changeNow(job, change);
+      return jobs.map((job) => changeNow(job, change));
     },
     async remove(job) {
       const entry = find(job);

@@ -76,10 +76,9 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
       }
       return Number(row![0]);
     },
-    pause: (queue) => setPaused(queue, true),
-    async resume(queue) {
-      await setPaused(queue, false);
-      state.wake(queue);
+    async setPaused(queue, isPaused) {
+      await setPaused(queue, isPaused);
+      if (!isPaused) state.wake(queue);
     },
     deadLetters: postgresDeadLetters(state, maxBodyBytes),
   };

@@ -122,6 +122,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       metrics: postgresMetrics(state),
       limits: postgresLimits(state),
       batches: postgresBatches(state),
+      migrate: () => db.migrate(),
     },
     admin: {
       ...postgresAdmin(state, maxBodyBytes),
@@ -142,7 +143,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       watchLeases({ cancelled }) {
         cancelHearers.add(cancelled);
         return {
-          hearsCancels() {
+          get hearsCancels() {
             if (listens && open) listener.start();
             return listener.hears;
           },

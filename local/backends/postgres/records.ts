@@ -1,5 +1,4 @@
 import type { CancelResult, RecordStore, Retention } from '../../../core/contract/store.ts';
-import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { groupedReads } from '../shared/grouped-reads.ts';
 import { textArray } from './arrays.ts';
 import { purgeBatches } from './batches-sql.ts';
@@ -16,10 +15,7 @@ import { purgeTexts } from './texts-sql.ts';
 
 const keyEnd = 'greatest(hold_until, keep_until)';
 
-export function postgresRecords(
-  state: PostgresState,
-  ends: PostgresEnds,
-): Required<Pick<RecordStore, 'page' | 'payload'>> & RecordStore {
+export function postgresRecords(state: PostgresState, ends: PostgresEnds): RecordStore {
   const { db, keep } = state;
   const s = db.schema;
   const now = timeOf('$1');
@@ -51,9 +47,6 @@ export function postgresRecords(
     }),
 
     page,
-    list: async (filter) => [...(await page(filter)).records],
-
-    payload: async (id) => payloadOf(await bodyOf(id)),
     body: bodyOf,
 
     async progress(id, token, progress) {

@@ -32,15 +32,13 @@ export function postgresWaiting(state: PostgresState, maxBodyBytes: number): Pen
   }
 
   return {
-    async promote(jobs) {
+    async change(jobs, change) {
+      for (const { id } of change.body === undefined ? [] : jobs) {
+        const error = refusal({ id, body: change.body! }, maxBodyBytes);
+        if (error) throw error;
+      }
       await db.ready();
-      return jobs.length === 0 ? [] : write(jobs, { notBefore: null });
-    },
-    async change(job, change) {
-      const error = change.body !== undefined && refusal({ id: job.id, body: change.body }, maxBodyBytes);
-      if (error) throw error;
-      await db.ready();
-      return (await write([job], change))[0]!;
+      return jobs.length === 0 ? [] : write(jobs, change);
     },
     async remove(job) {
       await db.ready();

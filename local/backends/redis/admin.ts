@@ -48,12 +48,10 @@ export function redisAdmin(state: RedisState): QueueAdmin & MovableAdmin {
     async probe() {
       await link.send('probing', ['SET', `${state.prefix}:probe`, '1', 'PX', '1000']);
     },
-    async pause(queue) {
+    async setPaused(queue, isPaused) {
       await state.register(queue);
-      await link.send('pausing', ['HSET', `${state.base(queue)}:info`, 'paused', '1']);
-    },
-    async resume(queue) {
-      await state.register(queue);
+      if (isPaused)
+        return void (await link.send('pausing', ['HSET', `${state.base(queue)}:info`, 'paused', '1']));
       await link.send('resuming', ['HDEL', `${state.base(queue)}:info`, 'paused']);
       const channel = state.channel(queue);
       if (channel !== '') await link.send('resuming', ['PUBLISH', channel, '']);

@@ -8,7 +8,6 @@ import type {
   RecordStore,
 } from '../../../core/contract/store.ts';
 import { cursorOf, matches, positionIn, wrongCursor } from '../../../core/kit/records/filter.ts';
-import { payloadOf } from '../../../core/kit/records/payload.ts';
 import type { EndWatches } from '../shared/end-watches.ts';
 import { groupedReads } from '../shared/grouped-reads.ts';
 import {
@@ -55,17 +54,13 @@ export function redisRecords(state: RedisState, texts: RedisTexts, ends: EndWatc
 
   const factsOf = groupedReads((ids) => findAll(ids, 'facts'));
 
-  const bodyOf = async (id: string) => (await findAll([id], 'whole'))(id)?.body || null;
-
   return {
     async get(id) {
       const whole = await factsOf(id);
       return whole && publicRecord(whole);
     },
     page,
-    list: async (filter) => [...(await page(filter)).records],
-    payload: async (id) => payloadOf(await bodyOf(id)),
-    body: bodyOf,
+    body: async (id) => (await findAll([id], 'whole'))(id)?.body || null,
     async progress(id, token, progress) {
       const answers = await everywhere('writing progress', 'progress', [id, token, JSON.stringify(progress)]);
       return answers.includes(1);

@@ -9,13 +9,18 @@ const mostPerCall = 1_000;
 export function redisWaiting(state: RedisState): PendingJobs {
   const { clock } = state;
 
-  /** @param names the second line of the new text; '' = body and facts stay */
   async function changeIn(
     queue: string,
     ids: readonly string[],
-    { notBefore, priority, body = '', expectedBody = '' }: WaitingChange,
-    names = '',
+    { notBefore, priority, body = '', facts, expectedBody = '' }: WaitingChange,
   ): Promise<string> {
+    let names = ''; // the second line of the new text; '' = body and facts stay
+    if (body !== '') {
+      // Job and tenant stay, and are in the text: so they are read first.
+      const [known] = await readJobs(state, queue, ids);
+      if (!known) return '0';
+      names = storedFactsOf(known.job, known.tenantId, facts);
+    }
     const waitMs = notBefore === undefined ? '' : `${Math.max(0, Math.ceil((notBefore ?? 0) - clock.now()))}`;
     const args = [state.channel(queue), waitMs, `${priority ?? ''}`, names, body, expectedBody];
     let flags = '';
@@ -26,25 +31,17 @@ export function redisWaiting(state: RedisState): PendingJobs {
   }
 
   return {
-    async promote(jobs) {
+    async change(jobs, change) {
+      checkBody(change.body, state.maxBodyBytes);
       const answers: boolean[] = new Array(jobs.length);
       const byQueue = [...Map.groupBy(jobs.keys(), (i) => jobs[i]!.queue)];
-      const promoteIn = async ([queue, mine]: (typeof byQueue)[number]): Promise<void> => {
+      const changeSome = async ([queue, mine]: (typeof byQueue)[number]): Promise<void> => {
         const ids = mine.map((i) => jobs[i]!.id);
-        const flags = await changeIn(queue, ids, { notBefore: null });
+        const flags = await changeIn(queue, ids, change);
         for (const [n, i] of mine.entries()) answers[i] = flags[n] === '1';
       };
-      await Promise.all(byQueue.map(promoteIn));
+      await Promise.all(byQueue.map(changeSome));
       return answers;
-    },
-    async change({ queue, id }, change) {
-      checkBody(change.body, state.maxBodyBytes);
-      if (change.body === undefined) return (await changeIn(queue, [id], change)) === '1';
-      // Job and tenant stay, and are in the text: so they are read first.
-      const [known] = await readJobs(state, queue, [id]);
-      if (!known) return false;
-      const names = storedFactsOf(known.job, known.tenantId, change.facts);
-      return (await changeIn(queue, [id], change, names)) === '1';
     },
     async remove({ queue, id }) {
       return (await state.manage('removing a job', queue, 'remove', [id, state.channel(queue)])) === 1;

@@ -96,11 +96,8 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
       await gone?.(ids);
       return ids.length;
     },
-    async pause(queue) {
-      db.run('pausing', () => setPaused.run(queue, 1));
-    },
-    async resume(queue) {
-      db.run('resuming', () => setPaused.run(queue, 0));
+    async setPaused(queue, isPaused) {
+      db.run(isPaused ? 'pausing' : 'resuming', () => setPaused.run(queue, Number(isPaused)));
       state.wake();
     },
     deadLetters: sqliteDeadLetters(state, maxBodyBytes),

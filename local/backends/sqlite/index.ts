@@ -79,6 +79,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
       ...storesOf(texts, clock),
       limits,
       batches,
+      migrate: async () => db.version, // done when the file was opened
     },
     admin: {
       ...sqliteAdmin(state, maxBodyBytes),
@@ -91,7 +92,6 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     ...createSettler(state, keys, leases),
     enqueue: createEnqueue(state, maxBodyBytes),
     pending: sqliteWaiting(state, maxBodyBytes),
-    migrate: async () => db.version, // done when the file was opened
     async reapExpired(queue) {
       let count = 0;
       // In steps, so that other processes and the jobs of this one run in between.

@@ -1,6 +1,5 @@
 import type { RecordFilter, RecordPage, RecordStore, Retention } from '../../../core/contract/store.ts';
 import { cursorOf, matchesAttempts, mostLooked, positionIn } from '../../../core/kit/records/filter.ts';
-import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { JobState, recordOf, type StoredRecord } from '../shared/report-lines.ts';
 import type { Database } from './database.ts';
 import { ownership } from './narrow-rows.ts';
@@ -33,7 +32,6 @@ export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]):
       SELECT seq FROM jobs WHERE keep_until <= ? AND keep_until <= iif(${isDead}, ?, ?) LIMIT ${stepSize})`);
 
   const body = db.prepare('SELECT body FROM jobs WHERE id = ?'); // empty when it is not kept
-  const bodyOf = (id: string) => (db.run('reading', () => body.get(id))?.body as string | undefined) || null;
   const page = sqlitePages(db);
 
   return {
@@ -41,12 +39,8 @@ export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]):
       const row = db.run('reading', () => byId.get(id)) as StoredRecord | undefined;
       return row ? recordOf(row) : null;
     },
-    async list(filter) {
-      return [...page(filter).records];
-    },
     page: async (query) => page(query),
-    payload: async (id) => payloadOf(bodyOf(id)),
-    body: async (id) => bodyOf(id),
+    body: async (id) => (db.run('reading', () => body.get(id))?.body as string | undefined) || null,
     async progress(id, token, progress) {
       const { seq, nonce } = ownership({ token });
       const text = JSON.stringify(progress);

@@ -42,17 +42,12 @@ export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): Pending
   }
 
   return {
-    async promote(jobs) {
-      const now = clock.now();
-      const promoted = db.transaction('promoting', () =>
-        jobs.map((job) => changeNow(job, { notBefore: null }, now)),
-      );
-      state.wake();
-      return promoted;
-    },
-    async change(job, change) {
+    async change(jobs, change) {
       checkBody(change.body, maxBodyBytes);
-      const changed = db.transaction('changing a job', () => changeNow(job, change, clock.now()));
+      const now = clock.now();
+      const changed = db.transaction('changing waiting jobs', () =>
+        jobs.map((job) => changeNow(job, change, now)),
+      );
       state.wake();
       return changed;
     },

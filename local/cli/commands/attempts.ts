@@ -2,7 +2,7 @@
 
 import { errorText } from '../../../core/base/failure.ts';
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
-import type { StoredPayload } from '../../../core/contract/store.ts';
+import type { StoredPayload } from '../../../core/kit/records/payload.ts';
 import { type Column, span, type Ui, type Under, when } from '../output/ui.ts';
 
 /** Columns that say nothing of this job are left out. @param most that it may have; `null` = not known */

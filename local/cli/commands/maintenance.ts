@@ -1,7 +1,7 @@
 import type { JobStatus } from '../../../core/contract/outcome.ts';
-import type { QueueBackend } from '../../../core/contract/queue.ts';
-import type { RecordStore, Retention } from '../../../core/contract/store.ts';
+import type { BackendStores, RecordStore, Retention } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
+import type { Outbox } from '../../outbox/outbox.ts';
 import { flag } from '../config/flags.ts';
 import { duration } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
@@ -139,7 +139,8 @@ const migrate = defineCommand({
   async run({ session }) {
     const backend = await session.backend();
     const beside = await session.store();
-    const own = await migrated(backend);
+    // An outbox also migrates its source.
+    const own = await migrated('source' in backend ? (backend as Outbox) : (backend.stores ?? {}));
     const store = beside ? await migrated(beside) : null;
     const lines = [migratedText(backend.name, own)];
     if (store) lines.push(migratedText('Its store', store));
@@ -147,7 +148,7 @@ const migrate = defineCommand({
   },
 });
 
-async function migrated(what: Pick<QueueBackend, 'migrate'>) {
+async function migrated(what: Pick<BackendStores, 'migrate'>) {
   if (!what.migrate) return { how: 'none', from: null, to: null };
   return { how: 'migrate', ...(await what.migrate()) };
 }

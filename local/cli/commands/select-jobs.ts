@@ -74,9 +74,7 @@ export const firstJobs = (
 ): Promise<Pages<JobRecord>> =>
   firstOf(
     async (page) => {
-      const query = { ...filter, ...page };
-      if (!records.page) return { found: await records.list(query), next: null };
-      const { records: found, next } = await records.page(query);
+      const { records: found, next } = await records.page({ ...filter, ...page });
       return { found, next };
     },
     max,

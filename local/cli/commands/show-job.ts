@@ -1,10 +1,11 @@
 import type { Progress } from '../../../core/contract/outcome.ts';
-import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
+import type { JobRecord, WorkerBeat } from '../../../core/contract/store.ts';
 import { chainText } from '../../../core/envelope/flow-ids.ts';
 import { type BatchRole, batchRoleOf } from '../../../core/features/batches/show.ts';
 import { whyWaits } from '../../../core/features/limits/explain.ts';
 import { type StepView, stepsOf } from '../../../core/features/steps/show.ts';
 import { believed } from '../../../core/kit/records/believe.ts';
+import { payloadOf, type StoredPayload } from '../../../core/kit/records/payload.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { flag } from '../config/flags.ts';
 import { given } from '../config/values.ts';
@@ -38,7 +39,7 @@ export const showJob = defineCommand({
       throw notFound(`There is no job ${wanted} here, or it is no longer kept. See \`longshore jobs list\`.`);
     const now = io.clock.now();
     const beats = job.status === 'processing' ? await registry.list(now - forgetWorkerMs) : [];
-    const payload = flags.payload ? ((await records.payload?.(wanted)) ?? null) : undefined;
+    const payload = flags.payload ? payloadOf(await records.body(wanted)) : undefined;
     const waits = await whyWaits(client, job);
     const steps = await stepsOf(client.stores, wanted, now);
     const role = await batchRoleOf(client, wanted);

@@ -90,7 +90,7 @@ async function callsOf({ admin, stores }: QueueBackend): Promise<Record<string, 
   const { id } = page.letters[0]!;
   const hour = { step: 'minute' as const, from: systemClock.now() - 3_600_000, to: systemClock.now() };
   const lists = Object.entries(filters).map(
-    ([name, filter]) => [`a page of jobs: ${name}`, () => records.page!({ ...filter, max: 50 })] as const,
+    ([name, filter]) => [`a page of jobs: ${name}`, () => records.page({ ...filter, max: 50 })] as const,
   );
   return {
     'the counts of all queues': () => stats(),

@@ -126,17 +126,17 @@ export const flowControl: readonly Scenario[] = [
       { call: /^stores\.limits\.wake$/, kind: 'after', complaint: /./ },
       { call: /^stores\.limits\.wake$/, kind: 'lost', complaint: /./ },
       { call: /^stores\.limits\.wake$/, kind: 'twice', complaint: /./ },
-      { call: /^pending\.promote$/, kind: 'before', complaint: /./ },
+      { call: /^pending\.change$/, kind: 'before', complaint: /./ },
     ],
   },
   {
     name: 'a queue that is paused and resumed',
     app: (did) => ({ jobs: [counted('job', did)] }),
     async begin(client) {
-      await client.backend.admin!.pause('default');
+      await client.backend.admin!.setPaused('default', true);
       await client.enqueueMany(jobOf<Item>(client, 'job'), [{ n: 1 }, { n: 2 }]);
     },
-    act: (client) => client.backend.admin!.resume('default'),
+    act: (client) => client.backend.admin!.setPaused('default', false),
     effects: ['job 1', 'job 2'],
   },
 ];

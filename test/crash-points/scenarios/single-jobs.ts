@@ -23,13 +23,13 @@ const later = (client: Client, n: number, options = {}) =>
 
 /** The id of the one job of that kind. */
 async function idOf(client: Client, job: string): Promise<string> {
-  const [record] = await client.stores.records.list({ job });
+  const [record] = (await client.stores.records.page({ job })).records;
   return record!.id;
 }
 
 /** Jobs with one key that stood at the same time. */
 async function standTogether(client: Client, during: Unique['during']): Promise<string[]> {
-  const times = (await client.stores.records.list({ job: 'job' })).map((record) => {
+  const times = (await client.stores.records.page({ job: 'job' })).records.map((record) => {
     const begun = record.attempts[0]?.startedAt ?? record.finishedAt!;
     if (typeof during === 'object') return { from: record.createdAt, to: record.createdAt + during.forMs };
     if (during === 'waiting') return { from: record.createdAt, to: begun };

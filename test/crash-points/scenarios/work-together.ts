@@ -180,7 +180,7 @@ export const workTogether: readonly Scenario[] = [
     }),
     begin: (client) => client.enqueue(jobOf(client, 'job'), {}),
     async act(client) {
-      const [record] = await client.stores.records.list({ job: 'job' });
+      const [record] = (await client.stores.records.page({ job: 'job' })).records;
       if (record?.status === 'completed') return;
       if ((await client.emit('packed', 'anna', { key: 'k' })) === 0)
         throw new Error('Nobody waits for it yet.');

@@ -81,7 +81,7 @@ describe('a message of another program', () => {
     await t.write(s3Event(s3Record(bucket, 'a.csv')));
     expect(await t.poller.poll(60_000)).toEqual({ taken: 1, done: 1, thrown: null });
     expect(t.ran).toEqual(['a.csv#1']);
-    const [record] = await t.store.records.list({});
+    const [record] = (await t.store.records.page({})).records;
     expect(record).toMatchObject({
       id: expect.stringMatching(/^foreign-[0-9a-f]{32}$/),
       job: 'upload.import',
@@ -97,7 +97,9 @@ describe('a message of another program', () => {
     await t.time.advance(60_000);
     await t.poller.poll(60_000);
     expect(t.ran).toEqual(['fails once#1', 'fails once#2']);
-    expect(await t.store.records.list({})).toMatchObject([{ status: 'completed', attempts: [{}, {}] }]);
+    expect((await t.store.records.page({})).records).toMatchObject([
+      { status: 'completed', attempts: [{}, {}] },
+    ]);
   });
 
   it('runs in a polling worker too, beside the jobs of the app', async () => {

@@ -31,7 +31,7 @@ describe('a message of another program', () => {
     t.server.write('mail', event('a.csv'));
     expect((await t.trigger.poll('mail')).map(({ end }) => end)).toEqual(['completed']);
     expect(t.ran).toEqual(['a.csv']);
-    expect(await t.store.records.list({})).toMatchObject([
+    expect((await t.store.records.page({})).records).toMatchObject([
       { id: expect.stringMatching(/^foreign-[0-9a-f]{32}$/), job: 'mail.send', status: 'completed' },
     ]);
   });
@@ -48,7 +48,9 @@ describe('a message of another program', () => {
     await t.trigger.poll('mail');
     expect(t.ran).toEqual(['a.csv', 'a.csv']);
     expect(t.settledAs()).toEqual(['requeued 1', 'acked 2']);
-    expect(await t.store.records.list({})).toMatchObject([{ status: 'completed', attempts: [{}, {}] }]);
+    expect((await t.store.records.page({})).records).toMatchObject([
+      { status: 'completed', attempts: [{}, {}] },
+    ]);
   });
 
   it('runs in a polling worker too, beside the jobs of the app', async () => {

@@ -39,8 +39,9 @@ const harness: Harness = {
     function open(): QueueBackend {
       const opened = beanstalkd(options);
       const admin = opened.admin!;
-      const resume = (queue: string) => admin.resume(queue).then(() => server.setTime(clock.now()));
-      return { ...opened, admin: { ...admin, resume } };
+      const setPaused = (queue: string, isPaused: boolean) =>
+        admin.setPaused(queue, isPaused).then(() => server.setTime(clock.now()));
+      return { ...opened, admin: { ...admin, setPaused } };
     }
     return {
       backend,

@@ -259,15 +259,16 @@ describe('a list', () => {
       if (jobs.indexOf(job) % 2 === 0) await writer.settled(job, 'anna', ended(1));
     }
     const newest = jobs.map(({ id }) => id).reverse();
-    const listed = await stores.records.list({ max: 25 });
+    const listed = (await stores.records.page({ max: 25 })).records;
     expect(listed.map(({ id }) => id)).toEqual(newest.slice(0, 25));
     expect(new Set(listed.map(({ status }) => status))).toEqual(
       new Set(['pending', 'processing', 'completed']),
     );
-    const pending = await stores.records.list({ max: 5, status: 'pending', queue: 'mail', job: 'send' });
+    const pending = (await stores.records.page({ max: 5, status: 'pending', queue: 'mail', job: 'send' }))
+      .records;
     expect(pending).toHaveLength(5);
     expect(pending.every(({ status }) => status === 'pending')).toBe(true);
-    expect(await stores.records.list({ queue: 'other' })).toEqual([]);
+    expect((await stores.records.page({ queue: 'other' })).records).toEqual([]);
   });
 });
 

@@ -39,14 +39,14 @@ it('a publication of all tables stops no step of a job', async () => {
   expect(await backend.ack([{ lease: a! }, { lease: b!, keepMs: 5 * day }])).toEqual([true, true]);
   expect(await backend.abandon(c!, { reason: 'permanent', error: 'no' })).toBe(true);
   expect(await backend.nack(d!, { delayMs: 60_000, countAttempt: true })).toBe(true);
-  expect(await backend.pending!.promote([{ queue: 'default', id: 'd' }])).toEqual([true]);
+  expect(await backend.pending!.change([{ queue: 'default', id: 'd' }], { notBefore: null })).toEqual([true]);
   expect(await backend.fetch({ ...look, leaseMs: 1_000 })).toHaveLength(1);
   clock.advance(2_000);
   expect(await backend.reapExpired('default')).toBe(1);
   expect(await records.cancel('d')).toBe('cancelled');
   clock.advance(10 * day);
   for (let removed = 1; removed > 0; ) removed = await records.purge({ completedMs: 0, deadMs: 0 });
-  expect(await records.list({})).toEqual([]);
+  expect((await records.page({})).records).toEqual([]);
   await backend.close();
 });
 
@@ -107,7 +107,7 @@ describe('a role that owns nothing', () => {
     let removed = 0;
     for (let some = 1; some > 0; removed += some) some = await records.purge();
     expect(removed).toBe(3);
-    expect(await records.list({})).toEqual([]);
+    expect((await records.page({})).records).toEqual([]);
     await backend.close();
     await owner.close();
     await runSql(database.url, `DROP OWNED BY ${role}`).catch(() =>

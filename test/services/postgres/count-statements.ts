@@ -106,7 +106,7 @@ export async function countStatements(place: Place) {
   for (let n = 0; n < 2; n++) all.push(await startProcess(place, clock, failures));
   await pass(10);
   const hears = (backend: Contract.QueueBackend) =>
-    backend.hints!.watchLeases!({ lost() {}, cancelled() {} }).hearsCancels();
+    backend.hints!.watchLeases!({ lost() {}, cancelled() {} }).hearsCancels;
   await until(() => all.every(({ backend }) => hears(backend)));
   await pass(30);
   for (const { counts } of all) counts.clear();

@@ -36,7 +36,7 @@ async function migrated(options: Partial<PostgresOptions> = {}) {
   const url = options.url ?? cluster.url;
   const backend: QueueBackend = postgres({ ...(options.pool ? {} : { url }), schema, ...options });
   ending.push(() => backend.close());
-  await backend.migrate!();
+  await backend.stores!.migrate!();
   return { schema, backend };
 }
 const foundIn = async ({ backend }: { backend: QueueBackend }) => (await lookedAt(backend.admin!)).found;

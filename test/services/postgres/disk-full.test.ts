@@ -56,10 +56,10 @@ describe('a worker whose server has a full disk', () => {
     const backend = postgres({ url: cluster.url, schema: `s${Object.keys(troubles).indexOf(name)}` });
     const load = await startLoad(backend);
     // So that the worker has jobs left when the disk is full: one without would be told nothing.
-    await backend.admin!.pause('default');
+    await backend.admin!.setPaused('default', true);
     await freshLog(cluster.superuserUrl);
     await disk.fill();
-    await backend.admin!.resume('default');
+    await backend.admin!.setPaused('default', false);
     const producing = load.enqueue(moreJobs);
     try {
       await trouble.during(cluster);

@@ -55,7 +55,7 @@ describe('groups in Postgres', () => {
     expect(await backend.ack([{ lease: first! }])).toEqual([true]);
     expect(bodiesOf(await fetch(5))).toEqual(['beside']);
     await client.query('COMMIT');
-    const [beside] = await backend.stores!.records.list({ status: 'processing' });
+    const [beside] = (await backend.stores!.records.page({ status: 'processing' })).records;
     expect(beside!.id).toBe('beside');
     expect(await fetch(5)).toEqual([]);
     expect(await count('grouped')).toBe(2);

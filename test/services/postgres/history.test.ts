@@ -75,7 +75,10 @@ describe('the days of the history', () => {
     const statuses = [];
     for (let n = 0; n < 6; n++) statuses.push((await records!.get(`day ${n}`))?.status ?? null);
     expect(statuses).toEqual([null, null, null, null, 'completed', 'completed']);
-    expect((await records!.list({ status: 'completed' })).map(({ id }) => id)).toEqual(['day 5', 'day 4']);
+    expect((await records!.page({ status: 'completed' })).records.map(({ id }) => id)).toEqual([
+      'day 5',
+      'day 4',
+    ]);
     await backend.close();
   });
 
@@ -97,7 +100,7 @@ describe('the days of the history', () => {
       { duplicate: true },
       { duplicate: true },
     ]);
-    expect((await records!.list({ status: 'completed' })).map(({ id }) => id)).toEqual([
+    expect((await records!.page({ status: 'completed' })).records.map(({ id }) => id)).toEqual([
       'next day',
       'same day',
       'early',

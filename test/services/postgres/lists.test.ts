@@ -29,7 +29,7 @@ afterAll(async () => {
 async function walk(filter: RecordFilter, between: (page: number) => Promise<unknown> = async () => {}) {
   const pages: JobRecord[][] = [];
   for (let after: string | undefined; ; ) {
-    const found = await backend.stores!.records.page!({ ...filter, ...(after !== undefined && { after }) });
+    const found = await backend.stores!.records.page({ ...filter, ...(after !== undefined && { after }) });
     pages.push([...found.records]);
     if (found.next === null) return { ids: pages.flat().map(({ id }) => id), pages: pages.length };
     await between(pages.length);

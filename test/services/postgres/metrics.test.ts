@@ -14,7 +14,7 @@ let numbers: MetricStore;
 beforeAll(async () => {
   database = await freshDatabase();
   backend = postgres(database.url);
-  await backend.migrate!();
+  await backend.stores!.migrate!();
   numbers = backend.stores!.metrics!;
 });
 afterAll(async () => {

@@ -285,7 +285,7 @@ const cases: Record<string, Case> = {
     rows: batches * membersPerBatch + 200,
     pages: batches * membersPerBatch * 12,
     scans: ['leases'],
-    run: (measure) => measure(() => records().list({ status: 'processing', max: 10 })),
+    run: (measure) => measure(() => records().page({ status: 'processing', max: 10 })),
   },
   'a list of dead letters': {
     rows: 20,
@@ -328,7 +328,7 @@ describe.each([
   [
     'that came after nearly empty queues were planned for',
     async () => {
-      await backend.migrate!();
+      await backend.stores!.migrate!();
       const daysAgo = `SELECT ${schema}.make_days(now - 5 * ${day}::bigint) FROM ${clock}`;
       await runSql(superuserUrl, daysAgo);
       await backend.enqueue(

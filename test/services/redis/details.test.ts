@@ -70,7 +70,7 @@ describe('budgets', () => {
       const leases = await backend.fetch({ ...take, max: 10 });
       await backend.ack(leases.map((lease) => ({ lease })));
     }
-    const kept = await backend.stores!.records.list({ status: 'completed' });
+    const kept = (await backend.stores!.records.page({ status: 'completed' })).records;
     expect(kept.map(({ id }) => id)).toEqual(Array.from({ length: 10 }, (_, i) => `id-${49 - i}`));
     await backend.close();
   });
@@ -82,7 +82,7 @@ describe('budgets', () => {
       const leases = await backend.fetch({ ...take, max: 100 });
       await backend.ack(leases.map((lease) => ({ lease })));
     }
-    const kept = await backend.stores!.records.list({ status: 'completed', max: 1_000 });
+    const kept = (await backend.stores!.records.page({ status: 'completed', max: 1_000 })).records;
     expect(kept.length).toBeGreaterThan(20);
     expect(kept.length).toBeLessThan(100);
     expect(kept[0]?.id).toBe('id-499');
@@ -134,7 +134,7 @@ describe('keys of one queue', () => {
     await backend.abandon(dead!, { reason: 'permanent', error: '' });
     await backend.nack(back!, { delayMs: 0, countAttempt: true });
     await backend.fetch(take);
-    await backend.admin!.pause('default');
+    await backend.admin!.setPaused('default', true);
     const keys = (await server.command('KEYS', `${prefix}:{*`)) as string[];
     expect(keys.length).toBeGreaterThan(6);
     expect(keys.filter((key) => !key.startsWith(`${prefix}:{default}:`))).toEqual([]);
@@ -277,11 +277,11 @@ describe('the rights that the documentation names', () => {
     expect(await backend.abandon(dead!, { reason: 'permanent', error: '' })).toBe(true);
     expect(await backend.renew([slow!], 60_000)).toEqual([true]);
     expect(await backend.reapExpired('default')).toBe(0);
-    expect(await stores!.records.list({})).toHaveLength(5);
+    expect((await stores!.records.page({})).records).toHaveLength(5);
     expect(await stores!.records.cancel('later')).toBe('cancelled');
     expect(await admin!.deadLetters.retry(['id-2'])).toBe(1);
-    await admin!.pause('default');
-    await admin!.resume('default');
+    await admin!.setPaused('default', true);
+    await admin!.setPaused('default', false);
     expect(await admin!.clear('default')).toBe(2);
     expect(await backend.fetch({ ...take, waitMs: 50 })).toEqual([]);
     expect(await stores!.workers!.list(0)).toEqual([]);

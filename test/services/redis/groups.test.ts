@@ -45,7 +45,7 @@ describe('groups in Redis', () => {
     expect(await keysOf(prefix)).toEqual(
       ['delayed', 'grouped', 'heads', 'info', 'jobs', 'lined', 'lines', 'ready'].sort(),
     );
-    await backend.pending!.promote([{ queue, id: 'later' }]);
+    await backend.pending!.change([{ queue, id: 'later' }], { notBefore: null });
     for (let leases = await fetch(backend); leases.length > 0; leases = await fetch(backend)) {
       const [first, ...others] = leases;
       await backend.nack(first!, { delayMs: 0, countAttempt: true });
@@ -228,7 +228,7 @@ describe('a group in Redis', () => {
     await backend.enqueue(['f1', 'f2', 'f3'].map((id) => named(id, fair)));
     await backend.enqueue(['a1', 'a2', 'a3'].map((id) => named(id)));
     for (const id of ['f3', 'a3'])
-      expect(await backend.pending!.change({ queue, id }, { priority: 0 })).toBe(true);
+      expect(await backend.pending!.change([{ queue, id }], { priority: 0 })).toEqual([true]);
     const bodies: string[] = [];
     for (let leases = await fetch(backend, 1); leases.length > 0; leases = await fetch(backend, 1)) {
       bodies.push(...bodiesOf(leases));

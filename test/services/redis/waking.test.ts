@@ -89,10 +89,10 @@ describe('an idle worker', () => {
     const { backend: sender } = open({ prefix });
     const fetched = waiter.fetch(idle);
     await waiting(prefix);
-    await sender.admin!.pause('default');
+    await sender.admin!.setPaused('default', true);
     await sender.enqueue(many(1));
     expect(await sender.admin!.stats('default')).toMatchObject([{ ready: 1, leased: 0 }]);
-    await sender.admin!.resume('default');
+    await sender.admin!.setPaused('default', false);
     expect(await fetched).toMatchObject([{ attempt: 1, interrupted: false }]);
   });
 

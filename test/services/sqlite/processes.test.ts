@@ -54,7 +54,7 @@ describe('the file', () => {
     const first = sqlite(path);
     await first.enqueue([message({ id: 'a', body: 'A' }), message({ id: 'b', body: 'B' })]);
     const [lease] = await first.fetch({ queues: ['default'], max: 1, leaseMs: 30_000, waitMs: 0 });
-    await first.admin!.pause('other');
+    await first.admin!.setPaused('other', true);
     await first.close();
     const second = sqlite(path);
     expect(await second.admin!.stats()).toMatchObject([

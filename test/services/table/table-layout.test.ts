@@ -119,7 +119,7 @@ describe('the rows of a job', () => {
     await writer.enqueued(odd);
     await start(odd[0]!);
     for (const { id } of odd) expect((await stores.records.get(id))?.id).toBe(id);
-    const listed = (await stores.records.list({ max: odd.length })).map(({ id }) => id);
+    const listed = (await stores.records.page({ max: odd.length })).records.map(({ id }) => id);
     expect(listed.sort()).toEqual(odd.map(({ id }) => id).sort());
     for (const { id } of odd) {
       expect(await stores.keys.claim(id, 'anna', clock.now() + hour)).toMatchObject({ state: 'claimed' });

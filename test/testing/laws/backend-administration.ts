@@ -16,10 +16,10 @@ const zero = { queue: mail, ready: 0, delayed: 0, leased: 0, dead: 0, paused: fa
 export function administrationLaws(law: Law): void {
   law('a paused queue gives out nothing, a resumed one does', async (t) => {
     const { body } = await t.put();
-    await t.admin.pause(mail);
+    await t.admin.setPaused(mail, true);
     const meanwhile = await t.put();
     await t.nothingComes();
-    await t.admin.resume(mail);
+    await t.admin.setPaused(mail, false);
     assert.deepEqual(bodiesOf(await t.takeAll()), [body, meanwhile.body]);
   });
 
@@ -37,20 +37,20 @@ export function administrationLaws(law: Law): void {
   law('pausing one queue leaves the others alone', async (t) => {
     await t.put({ queue: mail });
     const report = await t.put({ queue: reports });
-    await t.admin.pause(mail);
+    await t.admin.setPaused(mail, true);
     assert.deepEqual(bodiesOf(await t.takeAll(10, { queues: [mail, reports] })), [report.body]);
   });
 
   law('running jobs are renewed and settled while their queue is paused', async (t) => {
     for (let i = 0; i < 3; i++) await t.put();
     const [done, failed, broken] = await t.takeAll();
-    await t.admin.pause(mail);
+    await t.admin.setPaused(mail, true);
     assert.equal(await t.renew(done!, hour), true);
     assert.equal(await t.ack(done!), true);
     assert.equal(await t.backend.nack(failed!, { delayMs: 0, countAttempt: true }), true);
     assert.equal(await t.backend.abandon(broken!, { reason: 'permanent', error: '' }), true);
     await t.nothingComes();
-    await t.admin.resume(mail);
+    await t.admin.setPaused(mail, false);
     assert.deepEqual(
       (await t.takeAll()).map(({ attempt }) => attempt),
       [2],
@@ -59,7 +59,7 @@ export function administrationLaws(law: Law): void {
 
   law('every opening of the storage sees the pause', async (t) => {
     await t.put();
-    await t.admin.pause(mail);
+    await t.admin.setPaused(mail, true);
     for (const opening of t.openings) {
       const request = { queues: [mail], max: 10, leaseMs: minute, waitMs: 0 };
       assert.deepEqual(await opening.fetch(request), []);
@@ -67,20 +67,20 @@ export function administrationLaws(law: Law): void {
   });
 
   law('a fetch that waits on a paused queue gets its messages when the queue is resumed', async (t) => {
-    await t.admin.pause(mail);
+    await t.admin.setPaused(mail, true);
     const { body } = await t.put();
     const resumed = await startWaiting(t);
-    await t.admin.resume(mail);
+    await t.admin.setPaused(mail, false);
     assert.deepEqual(bodiesOf(await resumed()), [body]);
   });
 
   law('pausing and resuming twice is the same as once', async (t) => {
     await t.put();
-    await t.admin.pause(mail);
-    await t.admin.pause(mail);
+    await t.admin.setPaused(mail, true);
+    await t.admin.setPaused(mail, true);
     assert.equal((await statsOf(t)).paused, true);
-    await t.admin.resume(mail);
-    await t.admin.resume(mail);
+    await t.admin.setPaused(mail, false);
+    await t.admin.setPaused(mail, false);
     assert.equal((await statsOf(t)).paused, false);
     await t.take();
   });
@@ -172,7 +172,7 @@ export function administrationLaws(law: Law): void {
     await t.put();
     await t.ack(await t.take());
     assert.deepEqual(await statsOf(t), { ...zero, dead: 1 });
-    await t.admin.pause(mail);
+    await t.admin.setPaused(mail, true);
     assert.deepEqual(await statsOf(t), { ...zero, dead: 1, paused: true });
   });
 

@@ -261,10 +261,10 @@ function leavingLaws(law: Law): void {
     async (t) => {
       const all = await putMany(t, 3, wait);
       const running = await t.take();
-      await t.admin.pause(mail);
+      await t.admin.setPaused(mail, true);
       await t.ack(running);
       await t.nothingComes();
-      await t.admin.resume(mail);
+      await t.admin.setPaused(mail, false);
       assert.deepEqual(await drained(t), bodiesOf(all.slice(1)));
     },
     { needs: 'administration' },
@@ -297,11 +297,11 @@ function leavingLaws(law: Law): void {
       const lease = await t.take({ leaseMs: second });
       await t.advance(second);
       await t.reap();
-      const pending = await t.stores.records.list({ status: 'pending', queue: mail });
-      const retrying = await t.stores.records.list({ status: 'retrying', queue: mail });
+      const pending = (await t.stores.records.page({ status: 'pending', queue: mail })).records;
+      const retrying = (await t.stores.records.page({ status: 'retrying', queue: mail })).records;
       assert.deepEqual([pending.length, retrying.length], [5, 1]);
       assert.equal(bodiesOf([lease]).length, 1);
-      assert.equal((await t.stores.records.list({ queue: mail })).length, 6);
+      assert.equal((await t.stores.records.page({ queue: mail })).records.length, 6);
       const [after] = await t.admin.stats(mail);
       assert.deepEqual([after!.ready, after!.delayed, after!.leased], [5, 1, 0]);
     },
@@ -344,12 +344,12 @@ function leavingLaws(law: Law): void {
       const at = ({ id }: OutgoingMessage) => ({ queue: mail, id });
       assert.equal(await waiting.read(at(second_!)), second_!.body);
       const { body } = t.message({ id: second_!.id });
-      assert.equal(await waiting.change(at(second_!), { body, priority: 0 }), true);
+      assert.deepEqual(await waiting.change([at(second_!)], { body, priority: 0 }), [true]);
       assert.equal(await waiting.remove(at(third!)), true);
-      assert.deepEqual(await waiting.promote([at(fourth!)]), [true]);
+      assert.deepEqual(await waiting.change([at(fourth!)], { notBefore: null }), [true]);
       const head = await t.take();
       assert.equal(head.body, first!.body);
-      assert.deepEqual(await waiting.promote([at(first!), at(second_!)]), [false, true]);
+      assert.deepEqual(await waiting.change([at(first!), at(second_!)], { notBefore: null }), [false, true]);
       await t.nothingComes();
       assert.equal(await t.ack(head), true);
       assert.deepEqual(await drained(t), [body, fourth!.body]);
@@ -365,7 +365,7 @@ function leavingLaws(law: Law): void {
       const [first, second_, third] = await putMany(t, 3, wait);
       assert.equal(await waiting.remove({ queue: mail, id: first!.id }), true);
       const later = { notBefore: t.now() + minute };
-      assert.equal(await waiting.change({ queue: mail, id: third!.id }, later), true);
+      assert.deepEqual(await waiting.change([{ queue: mail, id: third!.id }], later), [true]);
       assert.deepEqual(await drained(t), [second_!.body]);
       await t.advance(minute + second);
       assert.deepEqual(await drained(t), [third!.body]);

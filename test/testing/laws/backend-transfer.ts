@@ -286,11 +286,11 @@ export function transferLaws(law: Law): void {
 
   law('a paused queue can be held and released, and stays paused', async (t) => {
     const { id, body } = await t.put();
-    await t.admin.pause(mail);
+    await t.admin.setPaused(mail, true);
     assert.deepEqual(idsOf(await holdAll(t)), [id]);
     await transferOf(t).release(mail, [id]);
     await t.nothingComes();
-    await t.admin.resume(mail);
+    await t.admin.setPaused(mail, false);
     assert.equal((await t.take()).body, body);
   });
 

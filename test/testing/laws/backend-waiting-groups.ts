@@ -5,8 +5,10 @@ import type { GroupOrder, OutgoingMessage } from '../../../core/contract/queue.t
 import { bodiesOf, hour, type Kit, mail, minute } from './kit.ts';
 import type { Law } from './law.ts';
 
-const putOff = async (t: Kit, { id }: OutgoingMessage, ms = hour): Promise<void> =>
-  assert.equal(await t.backend.pending!.change({ queue: mail, id }, { notBefore: t.now() + ms }), true);
+const putOff = async (t: Kit, { id }: OutgoingMessage, ms = hour): Promise<void> => {
+  const changed = await t.backend.pending!.change([{ queue: mail, id }], { notBefore: t.now() + ms });
+  assert.deepEqual(changed, [true]);
+};
 
 async function putThree(t: Kit, order?: GroupOrder) {
   const how = { group: 'a', ...(order && { order }) };

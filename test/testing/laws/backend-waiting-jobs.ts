@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
+import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { startWaiting } from './backend-waiting.ts';
 import { waitingGroupLaws } from './backend-waiting-groups.ts';
 import { bodiesOf, hour, type Kit, mail, minute, reportOf, reports, second } from './kit.ts';
@@ -12,9 +13,12 @@ function waitingOf({ backend }: Pick<Kit, 'backend'>): PendingJobs {
 
 const at = ({ id }: { readonly id: string }, queue: string = mail): WaitingJob => ({ queue, id });
 const promote = async (t: Kit, ...jobs: readonly { readonly id: string }[]) =>
-  waitingOf(t).promote(jobs.map((job) => at(job)));
-const change = (t: Kit, job: { readonly id: string }, how: WaitingChange) =>
-  waitingOf(t).change(at(job), how);
+  waitingOf(t).change(
+    jobs.map((job) => at(job)),
+    { notBefore: null },
+  );
+const change = async (t: Kit, job: { readonly id: string }, how: WaitingChange) =>
+  (await waitingOf(t).change([at(job)], how))[0];
 const later = (t: Kit, ms = hour) => ({ notBefore: t.now() + ms });
 
 /** The text of a message with another payload. */
@@ -57,7 +61,7 @@ export function waitingJobLaws(law: Law): void {
     await t.nothingComes();
     await t.advance(hour);
     assert.deepEqual(bodiesOf(await t.takeAll()), [second.body]);
-    assert.deepEqual(await waitingOf(t).promote([]), []);
+    assert.deepEqual(await waitingOf(t).change([], { notBefore: null }), []);
   });
 
   law('promoted between two attempts, a job comes at once, with its attempts', async (t) => {
@@ -118,8 +122,7 @@ export function waitingJobLaws(law: Law): void {
   law('a job is looked for in the queue that is named, and in no other', async (t) => {
     const job = await t.put(later(t));
     const elsewhere = at(job, reports);
-    assert.deepEqual(await waitingOf(t).promote([elsewhere]), [false]);
-    assert.equal(await waitingOf(t).change(elsewhere, { notBefore: null }), false);
+    assert.deepEqual(await waitingOf(t).change([elsewhere], { notBefore: null }), [false]);
     assert.equal(await waitingOf(t).remove(elsewhere), false);
     assert.equal(await waitingOf(t).read(elsewhere), null);
     await t.nothingComes();
@@ -130,7 +133,7 @@ export function waitingJobLaws(law: Law): void {
     for (const opening of t.openings) {
       const job = await t.put(later(t));
       const arrival = await startWaiting(t);
-      await waitingOf({ backend: opening }).promote([at(job)]);
+      await waitingOf({ backend: opening }).change([at(job)], { notBefore: null });
       assert.deepEqual(bodiesOf(await arrival()), [job.body]);
     }
   });
@@ -144,10 +147,10 @@ export function waitingJobLaws(law: Law): void {
 
   law('a promoted job of a paused queue waits until that is resumed', async (t) => {
     const job = await t.put(later(t));
-    await t.admin.pause(mail);
+    await t.admin.setPaused(mail, true);
     assert.deepEqual(await promote(t, job), [true]);
     await t.nothingComes();
-    await t.admin.resume(mail);
+    await t.admin.setPaused(mail, false);
     assert.deepEqual(bodiesOf(await t.takeAll()), [job.body]);
   });
 
@@ -246,9 +249,9 @@ export function waitingJobLaws(law: Law): void {
       for (let i = 0; i < 10; i++) {
         const job = await t.put();
         const opening = t.openings[i % t.openings.length]!;
-        const [leases, changed] = await Promise.all([
+        const [leases, [changed]] = await Promise.all([
           t.takeAll(),
-          waitingOf({ backend: opening }).change(at(job), { body: edited(job, 'new') }),
+          waitingOf({ backend: opening }).change([at(job)], { body: edited(job, 'new') }),
         ]);
         const lease = leases[0] ?? (await t.take());
         assert.equal(lease.body, changed ? edited(job, 'new') : job.body);
@@ -317,8 +320,8 @@ export function waitingJobLaws(law: Law): void {
         ...facts,
       };
       assert.partialDeepStrictEqual(await records.get(job.id), expected);
-      assert.deepEqual((await records.payload?.(job.id))?.value, { to: 'Ada' });
-      const found = async (idempotencyKey: string) => (await records.list({ idempotencyKey })).length;
+      assert.deepEqual(payloadOf(await records.body(job.id))?.value, { to: 'Ada' });
+      const found = async (idempotencyKey: string) => (await records.page({ idempotencyKey })).records.length;
       assert.deepEqual([await found('order:1'), await found('order:2')], [0, 1]);
       await t.advance(second);
       await promote(t, job);
@@ -334,7 +337,7 @@ export function waitingJobLaws(law: Law): void {
       });
       await waitingOf(t).remove(at(job));
       assert.equal(await records.get(job.id), null);
-      assert.deepEqual(await records.list({}), []);
+      assert.deepEqual((await records.page({})).records, []);
     },
     { knownByQueue: true },
   );

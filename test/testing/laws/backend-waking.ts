@@ -111,9 +111,9 @@ export function wakingLaws(law: Law): void {
   step(
     'resuming a queue',
     async (t, by) => {
-      await by.admin!.pause(mail);
+      await by.admin!.setPaused(mail, true);
       const ready = await t.put();
-      return { act: () => by.admin!.resume(mail), ready };
+      return { act: () => by.admin!.setPaused(mail, false), ready };
     },
     { needs: 'administration' },
   );
@@ -148,7 +148,7 @@ function stepsOfWaitingJobs(step: Declare): void {
     'promoting a job',
     async (t, by) => {
       const ready = await t.put({ notBefore: t.now() + hour });
-      return { act: () => by.pending!.promote([waiting(ready)]), ready };
+      return { act: () => by.pending!.change([waiting(ready)], { notBefore: null }), ready };
     },
     needs,
   );
@@ -156,7 +156,7 @@ function stepsOfWaitingJobs(step: Declare): void {
     'a change of its time',
     async (t, by) => {
       const ready = await t.put({ notBefore: t.now() + hour });
-      return { act: () => by.pending!.change(waiting(ready), { notBefore: null }), ready };
+      return { act: () => by.pending!.change([waiting(ready)], { notBefore: null }), ready };
     },
     needs,
   );

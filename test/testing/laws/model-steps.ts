@@ -163,7 +163,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
 
   may(2, 'promote', { backs, queue }, async ({ t, reference, messages }, { backs, queue }) => {
     const jobs = several([...messages.keys()], backs).map((id) => ({ id, queue }));
-    const promoted = await t.backend.pending?.promote(jobs);
+    const promoted = await t.backend.pending?.change(jobs, { notBefore: null });
     if (promoted)
       assert.deepEqual(
         promoted,
@@ -178,7 +178,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     const { id } = message;
     const body = JSON.stringify({ ...JSON.parse(message.body), priority, payload: ms });
     const notBefore = t.now() + whole(ms);
-    const changed = await t.backend.pending.change({ queue, id }, { body, priority, notBefore });
+    const [changed] = await t.backend.pending.change([{ queue, id }], { body, priority, notBefore });
     assert.equal(changed, reference.delay(id, queue, priority, notBefore));
     if (changed) messages.set(id, { ...message, body });
   }),
@@ -194,12 +194,12 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 
   may(1, 'pause', { queue }, async ({ t, reference }, { queue }) => {
-    await t.admin.pause(queue);
+    await t.admin.setPaused(queue, true);
     reference.pause(queue);
   }),
 
   may(2, 'resume', { queue }, async ({ t, reference }, { queue }) => {
-    await t.admin.resume(queue);
+    await t.admin.setPaused(queue, false);
     reference.resume(queue);
   }),
 );

@@ -77,7 +77,7 @@ async function compareStats({ t, reference }: World): Promise<void> {
 async function finish(world: World): Promise<void> {
   const { t, reference, messages } = world;
   for (const queue of queues) {
-    await t.admin.resume(queue);
+    await t.admin.setPaused(queue, false);
     reference.resume(queue);
   }
   await t.advance(2 * hour);

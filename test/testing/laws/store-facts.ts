@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import type { MessageFacts } from '../../../core/contract/facts.ts';
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, OutgoingMessage } from '../../../core/contract/queue.ts';
-import type { JobRecord, RecordFilter, StoredPayload } from '../../../core/contract/store.ts';
+import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
+import { payloadOf, type StoredPayload } from '../../../core/kit/records/payload.ts';
 import { idsOf, type Kit, reportOf, second } from './kit.ts';
 import type { Law } from './law.ts';
 
@@ -38,7 +39,7 @@ export function factLaws(law: Law): void {
     const { id } = await t.put({ facts: allFacts });
     const check = async () => {
       assert.deepEqual(factsIn(await recordOf(t, id)), allFacts);
-      assert.deepEqual(factsIn((await t.stores.records.list({}))[0]!), allFacts);
+      assert.deepEqual(factsIn((await t.stores.records.page({})).records[0]!), allFacts);
     };
     await check();
     const lease = await t.take();
@@ -68,7 +69,7 @@ export function factLaws(law: Law): void {
         const { body } = t.message({ id });
         await t.admin.deadLetters.retry([id], new Map([[id, { body, ...(facts && { facts }) }]]));
       };
-      const found = async (filter: RecordFilter) => idsOf(await t.stores.records.list(filter));
+      const found = async (filter: RecordFilter) => idsOf((await t.stores.records.page(filter)).records);
       await retry({ ...allFacts, schedule: 'weekly', idempotencyKey: 'order:2' });
       assert.deepEqual(factsIn(await recordOf(t, id)), {
         ...allFacts,
@@ -156,22 +157,18 @@ export function carrying(t: Kit, payload: unknown, rest: object = {}): Partial<O
 }
 
 export function payloadLaws(law: Law): void {
-  const payloadOf = (t: Kit, id: string) => {
-    const { records } = t.stores;
-    assert.ok(records.payload, 'the store offers no payloads');
-    return records.payload(id);
-  };
+  const shownOf = async (t: Kit, id: string) => payloadOf(await t.stores.records.body(id));
   const knownByQueue = { knownByQueue: true } as const;
 
   law(
     'the payload of a living job and of a dead letter is told on request, without what looks like a secret',
     async (t) => {
       const { id } = await t.put(carrying(t, secret));
-      assert.deepEqual(await payloadOf(t, id), shown);
+      assert.deepEqual(await shownOf(t, id), shown);
       const lease = await t.take();
-      assert.deepEqual(await payloadOf(t, id), shown);
+      assert.deepEqual(await shownOf(t, id), shown);
       await t.backend.abandon(lease, { reason: 'permanent', error: '' });
-      assert.deepEqual(await payloadOf(t, id), shown);
+      assert.deepEqual(await shownOf(t, id), shown);
     },
     knownByQueue,
   );
@@ -182,7 +179,7 @@ export function payloadLaws(law: Law): void {
       const claim = { key: 'job-1.ab', bytes: 2_000_000, sha256: 'f'.repeat(64) };
       const { id } = await t.put(carrying(t, null, { claim }));
       const offloaded = { key: 'job-1.ab', bytes: 2_000_000 };
-      assert.deepEqual(await payloadOf(t, id), { value: null, offloaded });
+      assert.deepEqual(await shownOf(t, id), { value: null, offloaded });
     },
     knownByQueue,
   );
@@ -193,21 +190,21 @@ export function payloadLaws(law: Law): void {
       const [gone, kept] = [await t.put(carrying(t, secret)), await t.put(carrying(t, secret))];
       const [first, second] = await t.takeAll();
       await t.backend.ack([{ lease: first! }, { lease: second!, keepBody: true }]);
-      assert.equal(await payloadOf(t, gone.id), null);
-      assert.deepEqual(await payloadOf(t, kept.id), shown);
+      assert.equal(await shownOf(t, gone.id), null);
+      assert.deepEqual(await shownOf(t, kept.id), shown);
       assert.equal((await recordOf(t, kept.id)).status, 'completed');
     },
     knownByQueue,
   );
 
   law('an unknown job has no payload', async (t) => {
-    assert.equal(await payloadOf(t, 'unknown'), null);
+    assert.equal(await shownOf(t, 'unknown'), null);
   });
 
   law('no record and no list holds a payload', async (t) => {
     const { id } = await t.put(carrying(t, secret));
     const silent = async () => {
-      const found = JSON.stringify([await recordOf(t, id), await t.stores.records.list({})]);
+      const found = JSON.stringify([await recordOf(t, id), (await t.stores.records.page({})).records]);
       assert.ok(!found.includes('a@b.example'), found);
     };
     await silent();

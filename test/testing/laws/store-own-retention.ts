@@ -26,7 +26,7 @@ async function abandoned(t: Kit, reason: 'permanent' | 'cancelled', keepMs?: num
 
 async function left(t: Kit, ids: readonly string[]): Promise<number[]> {
   const known = await Promise.all(ids.map((id) => t.stores.records.get(id)));
-  const listed = (await t.stores.records.list({ max: 1_000 })).map(({ id }) => id);
+  const listed = (await t.stores.records.page({ max: 1_000 })).records.map(({ id }) => id);
   const both = known.map((record, i) => record !== null && listed.includes(ids[i]!));
   assert.deepEqual(
     both,
@@ -107,7 +107,7 @@ export function ownRetentionLaws(law: Law): void {
       const acks = [ack(leases[0]!), ack(leases[1]!, day), ack(leases[2]!, 0)];
       assert.deepEqual(await t.backend.ack(acks), [true, true, true]);
       const ids = messages.map(({ id }) => id);
-      const kept = ids.indexOf((await t.stores.records.list({})).map(({ id }) => id)[0]!);
+      const kept = ids.indexOf((await t.stores.records.page({})).records.map(({ id }) => id)[0]!);
       assert.notEqual(kept, -1);
       assert.deepEqual(await left(t, ids), [kept]);
       const cancelled = await abandoned(t, 'cancelled', day);

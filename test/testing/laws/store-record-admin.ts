@@ -17,7 +17,7 @@ export function recordListLaws(law: Law): void {
     }
     const { records } = t.stores;
     const listed = async (max?: number) =>
-      (await records.list(max === undefined ? {} : { max })).map(({ id }) => id);
+      (await records.page(max === undefined ? {} : { max })).records.map(({ id }) => id);
     assert.deepEqual(await listed(), ids);
     assert.deepEqual(await listed(2), ids.slice(0, 2));
   });
@@ -27,7 +27,7 @@ export function recordListLaws(law: Law): void {
     const lease = await t.take();
     const report = reportOf(lease, t.now(), 'acked', { output: '{"pages":3}' });
     await t.backend.ack([{ lease, report }]);
-    const [listed] = await t.stores.records.list({});
+    const [listed] = (await t.stores.records.page({})).records;
     assert.deepEqual(listed, await t.stores.records.get(listed!.id));
   });
 
@@ -48,8 +48,8 @@ export function recordListLaws(law: Law): void {
     const pending = await t.put({ queue: reports, job: 'report.nightly' });
     const delayed = await t.put({ queue: reports, notBefore: t.now() + hour, job: 'invoice.send' });
 
-    const listed = async (filter: Parameters<typeof records.list>[0]) =>
-      (await records.list(filter)).map(({ id }) => id);
+    const listed = async (filter: Parameters<typeof records.page>[0]) =>
+      (await records.page(filter)).records.map(({ id }) => id);
     assert.deepEqual(await listed({ queue: reports }), [delayed.id, pending.id]);
     assert.deepEqual(await listed({ job: 'invoice.remind' }), [running.id, failed.id]);
     assert.deepEqual(await listed({ queue: mail, job: 'report.nightly' }), []);

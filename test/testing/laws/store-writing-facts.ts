@@ -1,6 +1,7 @@
 /** What a record of a queue that keeps none tells beside its status: it was told with the job, or with the start of an attempt. */
 
 import assert from 'node:assert/strict';
+import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 import { allFacts, carrying, secret, shown } from './store-facts.ts';
@@ -22,13 +23,13 @@ export function writtenFactLaws(law: Law): void {
     const { enqueued, started, settled } = about(t, { ...job, body: message.body! }, 0);
     const { records } = t.stores;
     await enqueued();
-    assert.deepEqual(await records.payload!(job.id), shown);
+    assert.deepEqual(payloadOf(await records.body(job.id)), shown);
     await started(1);
     await settled(reportAt(t, 1, t.now(), 'acked'));
-    assert.deepEqual(await records.payload!(job.id), shown);
+    assert.deepEqual(payloadOf(await records.body(job.id)), shown);
     const other = recorder(t);
     await other.enqueued();
-    assert.equal(await records.payload!(other.job.id), null);
+    assert.equal(payloadOf(await records.body(other.job.id)), null);
   });
 
   law('a job that waits tells what it was changed to', async (t) => {
@@ -44,7 +45,7 @@ export function writtenFactLaws(law: Law): void {
     await writer.changed(job.id, { body, facts: { name: 'new' }, priority: 2, notBefore: runAt });
     const expected = { status: 'pending', priority: 2, runAt, name: 'new', idempotencyKey: null };
     assert.partialDeepStrictEqual(await record(), expected);
-    assert.deepEqual((await t.stores.records.payload!(job.id))?.value, { to: 'Ada' });
+    assert.deepEqual(payloadOf(await t.stores.records.body(job.id))?.value, { to: 'Ada' });
     await writer.changed(job.id, { notBefore: null });
     assert.partialDeepStrictEqual(await record(), { ...expected, runAt: t.now() });
     await started(1);

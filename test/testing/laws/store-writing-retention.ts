@@ -30,7 +30,7 @@ async function oneOfEach(t: Kit) {
 }
 
 async function shown(t: Kit): Promise<string[]> {
-  const listed = (await t.stores.records.list({})).map(({ id }) => id);
+  const listed = (await t.stores.records.page({})).records.map(({ id }) => id);
   for (const id of listed) assert.notEqual(await t.stores.records.get(id), null);
   return listed.sort();
 }

@@ -229,7 +229,7 @@ function schedule(overlap: 'allow' | 'skip', takesMs: number): Feature {
       const complaints = overlap === 'skip' ? atOnce(seen, 1) : [];
       const { schedules } = await seen.people.client.schedules.list();
       complaints.push(...schedules.map(({ name }) => `${name} is still there`));
-      const records = await seen.people.client.stores.records.list({ queue, max: 100 });
+      const records = (await seen.people.client.stores.records.page({ queue, max: 100 })).records;
       const keys = records.map(({ idempotencyKey }) => idempotencyKey);
       if (new Set(keys).size < keys.length) complaints.push('a moment has two jobs');
       return complaints;

@@ -101,7 +101,7 @@ export const offloadedPayload: Feature = {
   },
   async check({ payloads, runs, people, gone, changed }) {
     const cut = runs.filter((run) => run.work.filling !== filling);
-    const records = await people.client.stores.records.list({ max: 100 });
+    const records = (await people.client.stores.records.page({ max: 100 })).records;
     // A payload that nobody asks for any more is left to the lifecycle rule of its store.
     const kept = records.filter(({ status }) => status !== 'completed').length + gone.size + changed.size;
     return [
@@ -119,7 +119,7 @@ export const retentionOfZero: Feature = {
   parts: (self) => ({ jobs: [workJob(self, { retention: { completedMs: 0, deadMs: 0 } })] }),
   send: async (self, round) => ({ jobs: await each(self, three(round)) }),
   async check({ people }) {
-    const records = await people.client.stores.records.list({ max: 100 });
+    const records = (await people.client.stores.records.page({ max: 100 })).records;
     // It holds for jobs that an attempt has ended, and not for one that was cancelled while it waited.
     const kept = records.filter(({ status }) => status !== 'cancelled');
     return kept.map(({ id, status }) => `${id} is still kept: ${status}`);
@@ -133,7 +133,7 @@ export const labelsAndTenant: Feature = {
     jobs: await each(self, three(round), (name) => ({ name, context: { tenantId: 'acme' } })),
   }),
   async check({ people, runs }) {
-    const records = await people.client.stores.records.list({ max: 100 });
+    const records = (await people.client.stores.records.page({ max: 100 })).records;
     return [
       ...records.flatMap(({ id, name, tenantId }) =>
         name === null || tenantId !== 'acme' ? [`${id} has name ${name} and tenant ${tenantId}`] : [],

@@ -172,8 +172,8 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
 }
 
 export async function recordsOf({ clients }: Pick<Process, 'clients'>): Promise<JobRecord[]> {
-  const lists = clients.map(({ stores }) => stores.records.list({ max: 1_000 }));
-  return (await Promise.all(lists)).flat();
+  const lists = clients.map(({ stores }) => stores.records.page({ max: 1_000 }));
+  return (await Promise.all(lists)).flatMap(({ records }) => records);
 }
 
 const inMemory = (kept: Map<string, Uint8Array>): PayloadStore => ({

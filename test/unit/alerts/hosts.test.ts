@@ -41,13 +41,13 @@ describe('a worker', () => {
     const w = watched({ rules: [alert.backlog({ above: 0, forMs: 0 })], to: hanging });
     await w.client.enqueue(work, {}, { delayMs: 2_000 });
     await w.backlog(1);
-    await w.backend.admin!.pause('default');
+    await w.backend.admin!.setPaused('default', true);
     const worker = startWorker(w.app, { backend: w.backend });
     await settle();
     w.clock.advance(1_000);
     await settle();
     expect(w.eventsOf('alert.firing')).toHaveLength(1);
-    await w.backend.admin!.resume('default');
+    await w.backend.admin!.setPaused('default', false);
     w.clock.advance(2_000);
     await settle();
     expect(w.eventsOf('job.settled')).toHaveLength(2);

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { describe, it } from 'vitest';
 import { tick } from '../../../core/features/schedules/tick.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
+import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { startWorker } from '../../../core/routing/worker.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
@@ -98,9 +99,9 @@ for (const ownRecords of [true, false]) {
       await t.client.enqueue(kept, { to: 'b', token: 'secret' });
       await t.next();
       await t.next();
-      assert.equal(await records.payload!('id-1'), null);
+      assert.equal(payloadOf(await records.body('id-1')), null);
       const value = { to: 'b', token: '[masked]' };
-      assert.deepEqual(await records.payload!('id-2'), { value, offloaded: null });
+      assert.deepEqual(payloadOf(await records.body('id-2')), { value, offloaded: null });
     });
   });
 }
@@ -157,6 +158,6 @@ describe('a worker', () => {
     const { attempts } = (await client.status(id))!;
     assert.equal(attempts.length, 2);
     for (const attempt of attempts) assert.partialDeepStrictEqual(attempt, who);
-    assert.deepEqual((await client.stores.records.list({ worker: worker.id })).length, 1);
+    assert.deepEqual((await client.stores.records.page({ worker: worker.id })).records.length, 1);
   });
 });

@@ -77,7 +77,7 @@ describe('waitFor', () => {
     const work = waiting();
     const b = bench({ jobs: [work] });
     await b.once(work);
-    vi.spyOn(b.backend.pending!, 'promote').mockRejectedValueOnce(new Error('away'));
+    vi.spyOn(b.backend.pending!, 'change').mockRejectedValueOnce(new Error('away'));
     await expect(b.client.emit('approved', 1)).rejects.toThrow('away');
     expect(await b.client.emit('approved', 2)).toBe(0);
     expect(await b.next()).toMatchObject({ outcome: 'acked' });
@@ -94,7 +94,7 @@ describe('waitFor', () => {
     const b = bench({ jobs: [work, child] });
     await b.client.batch('all', [1], { job: child, id: 'b' });
     await b.once(work);
-    vi.spyOn(b.backend.pending!, 'promote').mockRejectedValueOnce(new Error('away'));
+    vi.spyOn(b.backend.pending!, 'change').mockRejectedValueOnce(new Error('away'));
     expect(await b.run(await b.take(60_000, ['children']))).toMatchObject({ outcome: 'acked' });
     b.clock.advance(5 * 60_000);
     await lookAtBatches(b.client);

@@ -64,7 +64,7 @@ describe('the sending side', () => {
     });
     const results = await t.client.enqueueMany(one, [1, 2]);
     expect(results.map(({ ok }) => ok)).toEqual([true, false]);
-    expect((await t.stores.records.list({})).map(({ id }) => id)).toEqual(['id-1']);
+    expect((await t.stores.records.page({})).records.map(({ id }) => id)).toEqual(['id-1']);
   });
 
   it('records nothing when the queue cannot be reached', async () => {
@@ -72,7 +72,7 @@ describe('the sending side', () => {
     const enqueue = () => Promise.reject(new LongshoreError('BACKEND', 'away'));
     const t = recordingBench({ jobs: [one], queue: (queue) => ({ ...queue, enqueue }) });
     await expect(t.client.enqueue(one, {})).rejects.toThrow('away');
-    expect(await t.stores.records.list({})).toEqual([]);
+    expect((await t.stores.records.page({})).records).toEqual([]);
   });
 
   it('leaves a job of a transaction to its first attempt, because it may never come to be', async () => {

@@ -114,7 +114,7 @@ describe('without keys, production', () => {
         expect(await refusalText(call)).toMatch(/Expected signing keys in production/);
       const [sent] = await client.enqueueMany(work, [1]);
       expect(sent).toMatchObject({ ok: false, error: { code: 'CONFIG' } });
-      expect(await backend.stores!.records.list({})).toEqual([]);
+      expect((await backend.stores!.records.page({})).records).toEqual([]);
       expect(await backend.stores!.batches!.list({})).toEqual([]);
       expect((await client.schedules.list()).schedules).toEqual([]);
     },

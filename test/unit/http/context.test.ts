@@ -74,7 +74,7 @@ describe('the context of a job', () => {
     const answer = await bench.send(one, { body, headers: { [name]: value } });
     expect(answer.status).toBe(202);
     expect(await envelopes(bench)).toMatchObject([{ context: { requestId: 'made-id' } }]);
-    const [record] = await bench.client.stores.records.list({});
+    const [record] = (await bench.client.stores.records.page({})).records;
     expect(record?.tenantId).toBeNull();
   });
 

@@ -15,7 +15,7 @@ describe('a wrong request', () => {
       expect(answer.body.code).toBe(code);
       expect(answer.body.detail).toMatch(says);
     }
-    expect(await bench.client.stores.records.list({}), 'nothing is stored').toEqual([]);
+    expect((await bench.client.stores.records.page({})).records, 'nothing is stored').toEqual([]);
     if (status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer realm="longshore"/);
     if (status === 405) expect(answer.headers.get('allow')).toMatch(/OPTIONS$/);
     if (status === 415)
@@ -37,7 +37,7 @@ describe('a wrong request', () => {
       queue: 'default',
       statusUrl: `/jobs/${accepted.id}`,
     });
-    expect((await bench.client.stores.records.list({})).map(({ id }) => id)).toEqual([accepted.id]);
+    expect((await bench.client.stores.records.page({})).records.map(({ id }) => id)).toEqual([accepted.id]);
   });
 
   it('is told that the queue of the job does not accept it', async () => {
@@ -51,7 +51,7 @@ describe('a wrong request', () => {
       code: 'UNKNOWN_JOB',
       detail: expect.stringMatching(/^Queue "default" does not accept job "report.nightly"\./),
     });
-    expect(await bench.client.stores.records.list({}), 'nothing is stored').toEqual([]);
+    expect((await bench.client.stores.records.page({})).records, 'nothing is stored').toEqual([]);
   });
 
   it('is told that no payload fits the job', async () => {

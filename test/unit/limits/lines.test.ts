@@ -39,7 +39,7 @@ async function oneWaits() {
 describe('jobs that wait for a slot', () => {
   it('are woken later where the queue did not answer', async () => {
     const b = await oneWaits();
-    const promote = vi.spyOn(b.backend.pending!, 'promote').mockRejectedValueOnce(new Error('away'));
+    const promote = vi.spyOn(b.backend.pending!, 'change').mockRejectedValueOnce(new Error('away'));
     b.finish();
     expect(await b.first).toMatchObject({ outcome: 'acked' });
     expect(b.eventsOf('backend.failed')).toMatchObject([{ during: 'giving slots back' }]);

@@ -20,7 +20,7 @@ it('a worker that is killed loses the numbers since its last flush, and no other
   const backend = sqlite(path);
   const rows = await backend.stores!.metrics!.read({ step: 'minute', from: 0, to: Number.MAX_SAFE_INTEGER });
   expect([...sums(rows).values()].map(({ job, tally }) => [job, tally.done])).toEqual([['quick', 50]]);
-  const records = await backend.stores!.records.list({ status: 'completed', max: 100 });
+  const records = (await backend.stores!.records.page({ status: 'completed', max: 100 })).records;
   expect(records.length, 'the jobs themselves are done').toBe(80);
   await backend.close();
 });

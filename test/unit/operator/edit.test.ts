@@ -25,7 +25,7 @@ describe('editing a dead letter', () => {
     await operator.deadLetters.edit(id, {
       payload: { to: 'b', login: { user: 'bob', password: '[masked]' } },
     });
-    const body = JSON.parse((await client.stores.records.body!(id))!);
+    const body = JSON.parse((await client.stores.records.body(id))!);
     expect(body).toMatchObject({
       identifier: id,
       payload: { to: 'b', login: { user: 'bob', password: 'hunter2' } },

@@ -227,7 +227,7 @@ describe('a job says why it waits', () => {
     const [paused, stopped] = [await put(mail), await put(plain)];
     await limits.hold('pause:mail', Infinity);
     await limits.hold('breaker:plain:open', 30_000);
-    await backend.admin!.pause('mail');
+    await backend.admin!.setPaused('mail', true);
     expect(await whys(paused)).toEqual([
       'job mail is paused: none of its jobs begins until it is resumed',
       'queue mail is paused: no job of it begins until it is resumed',

@@ -27,7 +27,7 @@ describe('the gauges of queues', () => {
     for (const options of [{}, {}, {}, { delayMs: 60_000 }]) await b.client.enqueue(wrong, {}, options);
     b.clock.advance(7_500);
     await b.take();
-    await b.backend.admin!.pause('mail');
+    await b.backend.admin!.setPaused('mail', true);
     expect(await b.scrape()).toMatchObject({
       'queue_up{backend="memory"}': 1,
       'queue_depth{queue="mail",status="pending"}': 3,

@@ -96,11 +96,11 @@ describe('slots of a worker', () => {
     await t.enqueue(3);
     const worker = t.start({ concurrency: 1 });
     await settle();
-    await t.backend.admin!.pause('default');
+    await t.backend.admin!.setPaused('default', true);
     t.running[0]!.finish();
     await settle();
     expect(worker.running()).toBe(0);
-    await t.backend.admin!.resume('default');
+    await t.backend.admin!.setPaused('default', false);
     await settle();
     expect(worker.running()).toBe(1);
     t.running[0]!.finish();

@@ -25,8 +25,8 @@ function capabilitiesOf({ app, backend, stores }: Client): Capability[] {
     'Dead letters by their id':
       admin === undefined ? false : admin.deadLetters.get ? true : 'by looking through them',
     'Records of jobs': records.recordsDisabled !== true,
-    'Lists of jobs in pages': records.page !== undefined,
-    'Payloads of jobs': records.payload !== undefined,
+    'Lists of jobs in pages': records.recordsDisabled !== true,
+    'Payloads of jobs': records.recordsDisabled !== true,
     'Numbers of the last hour, day and month': stores.metrics !== undefined,
     'Limits over all workers': stores.limits !== undefined,
     Batches: stores.batches !== undefined,

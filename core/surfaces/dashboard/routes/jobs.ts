@@ -1,5 +1,5 @@
 import { masked } from '../../../base/mask.ts';
-import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../../contract/store.ts';
+import type { JobRecord } from '../../../contract/store.ts';
 import { childOf } from '../../../envelope/flow-ids.ts';
 import { endOf } from '../../../features/batches/roles.ts';
 import { batchRoleOf } from '../../../features/batches/show.ts';
@@ -11,6 +11,7 @@ import { deadLettersOf } from '../../../kernel/enqueue/admin-of.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { believed } from '../../../kit/records/believe.ts';
 import { statuses } from '../../../kit/records/partitions.ts';
+import { type StoredPayload, payloadOf as shownPayload } from '../../../kit/records/payload.ts';
 import { goneAfterMs, runnerOf } from '../../../kit/worker-state.ts';
 import type { Done, JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Run } from '../call.ts';
@@ -35,7 +36,7 @@ const filter = {
 export const listJobs: Run = async ({ client }, { url }) => {
   const asked = queryOf(url, filter);
   if (client.stores.records.recordsDisabled) return noRecords(client);
-  const { records: found, next } = await pageOf(client, { max: 50, ...asked });
+  const { records: found, next } = await client.stores.records.page({ max: 50, ...asked });
   const records = found.map((record) => believed(client.app, record));
   const sleepers = await sleepersOf(client.stores, records, client.app.clock.now());
   return {
@@ -43,12 +44,6 @@ export const listJobs: Run = async ({ client }, { url }) => {
     next,
   } satisfies JobList;
 };
-
-async function pageOf({ stores }: Client, asked: RecordFilter & { after?: string }): Promise<RecordPage> {
-  const { records } = stores;
-  if (records.page) return records.page(asked);
-  return { records: await records.list(asked), next: null };
-}
 
 function itemOf({ attempts, output: _, ...record }: JobRecord): Omit<JobItem, 'sleeps'> {
   const last = attempts.at(-1);
@@ -100,14 +95,8 @@ function parsed(text: string): unknown {
   }
 }
 
-async function payloadOf(
-  { stores, backend }: Client,
-  id: string,
-  asked: Whole,
-): Promise<StoredPayload | Unavailable> {
-  const { records } = stores;
-  if (!records.payload) return unavailable(`The records of backend "${backend.name}" keep no payloads.`);
-  const payload = await records.payload(id);
+async function payloadOf({ stores }: Client, id: string, asked: Whole): Promise<StoredPayload | Unavailable> {
+  const payload = shownPayload(await stores.records.body(id));
   if (!payload)
     return unavailable(
       'The payload of this job is not kept. Define it with keepPayload: true to see those of the next ones.',

@@ -5,7 +5,7 @@ import { LongshoreError, shown } from '../../../base/errors.ts';
 import { isStorable } from '../../../base/json.ts';
 import { hint } from '../../../base/nearest.ts';
 import { faultOf, isKept } from '../../../base/text.ts';
-import type { StoredPayload } from '../../../contract/store.ts';
+import type { StoredPayload } from '../../../kit/records/payload.ts';
 import type { Unavailable } from '../api.ts';
 import { unavailable } from './find.ts';
 

@@ -93,19 +93,19 @@ export async function goOn(open: (clock: StoredClock) => Promise<Opened>): Promi
   };
   try {
     // Lists.
-    const statuses = Map.groupBy(await records.list({ max: 1_000 }), ({ status }) => status);
+    const statuses = Map.groupBy((await records.page({ max: 1_000 })).records, ({ status }) => status);
     const count = (status: Contract.JobStatus) => statuses.get(status)?.length ?? 0;
     assert.deepEqual(
       ['failed', 'cancelled'].map((status) => count(status as never)),
       [1, 1],
     );
-    const [done] = await records.list({ job: 'mail.send', tenantId: 'tenant-1' });
+    const [done] = (await records.page({ job: 'mail.send', tenantId: 'tenant-1' })).records;
     assert.partialDeepStrictEqual(done, {
       ...{ name: 'A label', status: 'completed', requestId: 'request-1', output: 'did done' },
       progress: { done: 5, total: 10, message: 'half' },
       attempts: [{ attempt: 1, outcome: 'acked' }],
     });
-    const [failing] = await records.list({ job: 'mail.send', status: 'retrying' });
+    const [failing] = (await records.page({ job: 'mail.send', status: 'retrying' })).records;
     assert.match(failing!.attempts[0]!.error!.message, /other side is down/);
     const [dead, ...noOther] = await backend.admin!.deadLetters.list({});
     assert.deepEqual([dead!.job, dead!.reason, noOther], ['mail.send', 'permanent', []]);
@@ -141,7 +141,7 @@ export async function goOn(open: (clock: StoredClock) => Promise<Opened>): Promi
     assert.equal(await client.schedules.resume('stored-off'), true);
 
     // Unique jobs stand, alerts go on.
-    const [unique] = await records.list({ job: 'customer.sync' });
+    const [unique] = (await records.page({ job: 'customer.sync' })).records;
     const again = await client.enqueue(jobs.unique, { label: 'another' }, { delayMs: hourMs });
     assert.deepEqual([again.id, again.duplicate], [unique!.id, true]);
     assert.equal((await client.enqueue(jobs.throttled, { label: 'again' })).duplicate, true);
@@ -188,7 +188,7 @@ export async function goOn(open: (clock: StoredClock) => Promise<Opened>): Promi
     assert.deepEqual(await work().then(sorted), ['failing sms 1', 'failing sms 2', 'sms 3']);
     assert.ok((await client.batches.list()).every(({ outcome }) => outcome === 'succeeded'));
     assert.equal((await client.chains.get('chain'))!.state, 'completed');
-    const ended = await records.list({ max: 1_000 });
+    const ended = (await records.page({ max: 1_000 })).records;
     const isDone = ({ status, attempts: [one] }: Contract.JobRecord) =>
       status === 'completed' || one === undefined;
     assert.ok(ended.every(isDone), 'all but the one that was cancelled are completed');
