@@ -49,7 +49,7 @@ function checkEnv(env: unknown, envNames: ReadonlySet<string>, report: Report): 
   if (!isRecord(env)) report(['env'], `expected an object of names and strings, got ${typeOf(env)}`);
   else {
     for (const [name, value] of Object.entries(env)) {
-      if (!envNames.has(name)) report(['env'], `${shown(name)} is not on the list of envNames`);
+      if (!envNames.has(name)) report(['env'], `${shown(name)} is not in envNames`);
       else if (typeof value !== 'string') report(['env', name], `expected a string, got ${typeOf(value)}`);
       else if (value.includes('\0')) report(['env', name], noNul);
     }

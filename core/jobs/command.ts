@@ -173,7 +173,7 @@ async function allowed(command: string, allow: readonly string[]): Promise<{ fil
   const names = allow.filter((_, i) => targets[i] === file);
   const argv0 = names.includes(command) ? command : names[0];
   if (argv0 === undefined || (argv0 !== command && names.length > 1)) {
-    throw new PermanentError(`The command ${shown(command)} is not on the list of allow.`);
+    throw new PermanentError(`Command ${shown(command)} is not in allow.`);
   }
   const isRegular = (await stat(file)).isFile();
   const isExecutable = await access(file, constants.X_OK).then(

@@ -78,7 +78,7 @@ export function parseTarget(text: string, base?: URL): URL | string {
 export function refuseTarget(url: URL, policy: TargetPolicy): string | null {
   const { hostname } = url;
   if (policy.hosts && !policy.hosts.some((rule) => matches(rule, hostname)))
-    return `host ${shown(hostname)} is not on the list of allowHosts`;
+    return `host ${shown(hostname)} is not in allowHosts`;
   const address = bare(hostname);
   return isIP(address) === 0 ? null : refuseAddress(url, address, policy);
 }

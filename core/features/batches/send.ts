@@ -136,7 +136,7 @@ class Sending {
       }
       if (number < planned)
         throw new Error(
-          `Expected the same items as before, got ${number}, though ${planned} may be in the queue`,
+          `the items differ from the first call: ${planned} may be in the queue, now there are only ${number}`,
         );
       if (chunk.length > 0) await send();
       const sealed = await this.#progress(sent, sent, true);

@@ -98,11 +98,7 @@ function createCollector(
 
   function giveUp(): void {
     entries = entries.slice(mostEntries / 2);
-    tell(
-      new Error(
-        `The numbers of more than ${mostEntries} jobs and minutes wait: the oldest half is given up.`,
-      ),
-    );
+    tell(new Error(`The backlog of metrics exceeds ${mostEntries} entries; the oldest half was dropped.`));
   }
 
   function tell(error: unknown): void {

@@ -228,10 +228,7 @@ function contextOf(
     ...mine.flows.ctx,
     async enqueue(job, payload, options) {
       if (mine.ended) {
-        throw new LongshoreError(
-          'LEASE_LOST',
-          'The attempt has ended; its context enqueues nothing any more.',
-        );
+        throw new LongshoreError('LEASE_LOST', 'ctx.enqueue() was called after the attempt had ended.');
       }
       assertJson(payload === undefined ? null : payload, 'payload'); // before a clone turns objects into plain ones
       const { context } = ctx; // which a middleware may have changed

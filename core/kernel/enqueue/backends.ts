@@ -24,7 +24,7 @@ export const isBackend = (one: QueueBackend | Backends): one is QueueBackend =>
 export function checkGiven(whose: string, name: string | null, names: readonly string[]): void {
   if (name !== null && !names.includes(name))
     throw config(
-      `${whose} names backend "${name}", but given is ${names.join(', ') || 'none by name'}. Give connect() all backends by name, null for one that this process does not use.${didYouMean(name, names)}`,
+      `${whose} uses backend "${name}", but only ${names.join(', ') || 'an unnamed one'} was passed. Pass connect() all backends by name, with null for one that this process does not use.${didYouMean(name, names)}`,
     );
 }
 

@@ -63,7 +63,7 @@ export async function sendWithin(
 const full = (queue: string, maxLength: number): LongshoreError =>
   new LongshoreError(
     'QUEUE_FULL',
-    `Queue "${queue}" is full: its maxLength is ${maxLength}, and so many jobs wait. Nothing was sent. Enqueue again later, or run more workers.`,
+    `Queue "${queue}" is full: ${maxLength} jobs are waiting (maxLength). This job was not enqueued. Enqueue it again later, or run more workers.`,
   );
 
 async function lengthOf(client: Counter, queue: string): Promise<Length> {

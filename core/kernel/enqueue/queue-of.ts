@@ -19,7 +19,7 @@ export function queueOf({ app }: Pick<Client, 'app'>, job: Job, { queue }: Enque
   if (queue !== undefined && !app.queues.includes(queue))
     throw new LongshoreError(
       'OPTION',
-      `Expected a queue that the app names, got "${queue}": no worker takes from that.${hint(queue, app.queues)} If it is meant, name it: createApp({ queues: { '${queue}': {} } }), or queue of a job.`,
+      `Queue "${queue}" is not declared, so no worker would run its jobs.${hint(queue, app.queues)} Declare it: createApp({ queues: { '${queue}': {} } }), or as the queue of a job.`,
     );
   return to;
 }

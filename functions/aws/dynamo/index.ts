@@ -47,7 +47,7 @@ export async function createDynamoTable(options: DynamoTableOptions): Promise<vo
 
 function check({ table }: DynamoTableOptions, caller: string): void {
   if (typeof table === 'string' && /^[A-Za-z0-9_.-]{3,255}$/.test(table)) return;
-  throw config(`${caller} expects table to be the name of a table, got ${shown(table)}.`);
+  throw config(`${caller}: a table name has 3 to 255 characters of A-Z a-z 0-9 _ . -, got ${shown(table)}.`);
 }
 
 /** Each costs a part of every write of a limit's key. */

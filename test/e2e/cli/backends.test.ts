@@ -368,7 +368,7 @@ describe('a config with several backends', () => {
       ),
     });
     expect((await cli(folder, ['work', '--drain'])).stderr).toMatch(
-      /CONFIG: Job or queue "mail" names backend "fast"/,
+      /CONFIG: Job or queue "mail" uses backend "fast"/,
     );
   });
 

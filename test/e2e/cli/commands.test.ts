@@ -138,9 +138,7 @@ describe('work', () => {
       const enqueued = await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}', '--queue', 'mial']);
       expect(enqueued).toMatchObject({
         code: 2,
-        stderr: expect.stringMatching(
-          /^OPTION: Expected a queue that the app names, got "mial": .+ Did you mean "mail"\?/,
-        ),
+        stderr: expect.stringMatching(/^OPTION: Queue "mial" is not declared, .+ Did you mean "mail"\?/),
       });
       const argv = ['work', 'mial', '--any-queue', '--once', '--no-schedules'];
       expect(await json(cwd, argv)).toMatchObject({ code: 3 });

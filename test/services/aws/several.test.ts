@@ -88,9 +88,9 @@ it('starts without those that it does not use, and refuses names that there are 
   const options = { backend: fast, store, log: false } as const;
   const { schedule } = lambda(app, { ...options, backendName: 'fast', otherBackends: { default: null } });
   expect(await schedule()).toEqual({ enqueued: [] });
-  expect(() => lambda(app, options)).toThrow(/Job or queue "thumb" names backend "fast"/);
+  expect(() => lambda(app, options)).toThrow(/Job or queue "thumb" uses backend "fast"/);
   expect(() => lambda(app, { ...options, backendName: 'fst', otherBackends: { default: null } })).toThrow(
-    /Job or queue "thumb" names backend "fast", but given is fst, default/,
+    /Job or queue "thumb" uses backend "fast", but only fst, default was passed/,
   );
   expect(() => lambda(app, { ...options, on: 'fast', backends: { default: null } } as never)).toThrow(
     'Option on of lambda() is called backendName now.',

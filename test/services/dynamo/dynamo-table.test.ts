@@ -295,7 +295,7 @@ describe('what goes wrong', () => {
 
   it.each(['', 'a', 'my table', undefined])('refuses %j as the name of a table', (name) => {
     expect(() => dynamoStore({ table: name as string })).toThrow(
-      /^dynamoStore\(\) expects table to be the name of a table, got /,
+      /^dynamoStore\(\): a table name has 3 to 255 characters of A-Z a-z 0-9 _ \. -, got /,
     );
   });
 });

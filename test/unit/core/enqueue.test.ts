@@ -181,7 +181,7 @@ describe('the queue', () => {
     const b = bench({ jobs: [mail, report], queues: { vip: {} }, accepts: { slow: [report], closed: [] } });
     expect(b.app.queues).toEqual(['mail', 'default', 'vip', 'slow']);
     const text =
-      'Expected a queue that the app names, got "mial": no worker takes from that. Did you mean "mail"? If it is meant, name it: createApp({ queues: { \'mial\': {} } }), or queue of a job.';
+      'Queue "mial" is not declared, so no worker would run its jobs. Did you mean "mail"? Declare it: createApp({ queues: { \'mial\': {} } }), or as the queue of a job.';
     expect(await refusalText(() => b.client.enqueue(report, {}, { queue: 'mial' }))).toBe(`OPTION: ${text}`);
     const [result] = await b.client.enqueueMany(report, [{}], { queue: 'mial' });
     expect(result).toMatchObject({ ok: false, error: { code: 'OPTION', message: text } });

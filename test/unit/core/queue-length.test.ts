@@ -34,7 +34,7 @@ describe('a queue with maxLength', () => {
     await b.client.enqueue(mail, 2, { delayMs: 60_000 });
     await b.client.enqueue(mail, 3);
     expect(await refusalText(() => b.client.enqueue(mail, 4))).toBe(
-      'QUEUE_FULL: Queue "mail" is full: its maxLength is 3, and so many jobs wait. Nothing was sent. Enqueue again later, or run more workers.',
+      'QUEUE_FULL: Queue "mail" is full: 3 jobs are waiting (maxLength). This job was not enqueued. Enqueue it again later, or run more workers.',
     );
     await b.client.enqueue(other, 5);
     const [stats] = await b.backend.admin!.stats('mail');

@@ -40,7 +40,7 @@ describe('a dashboard', () => {
     const { client, clock } = createShop();
     const app = { ...client.app, queueRules: queueRulesOf({ bulk: { backend: 'fast' } }) };
     const authorize = () => ({ actor: 'ada', role: 'reader' }) as const;
-    expect(() => dashboard(app, memory({ clock }), { authorize })).toThrow('"bulk" names backend "fast"');
+    expect(() => dashboard(app, memory({ clock }), { authorize })).toThrow('"bulk" uses backend "fast"');
     const backends = { default: { ...memory({ clock }), name: 'first' }, fast: memory({ clock }) };
     const ask = asker(dashboard(app, backends, { authorize, failover: { fast: 'default' } }));
     expect(JSON.stringify((await ask('/api/session')).body)).toContain('first');

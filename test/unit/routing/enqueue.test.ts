@@ -152,7 +152,7 @@ describe('connect() with several backends', () => {
   it('refuses a queue that names a backend which is not given', async () => {
     const { app, backends } = createBench({ queues: { images: { backends: ['fast', 'slow'] } } });
     expect(await refusalText(() => connect(app, backends))).toMatch(
-      /^CONFIG: Job or queue "images" names backend "slow", but given is default, fast\./,
+      /^CONFIG: Job or queue "images" uses backend "slow", but only default, fast was passed\./,
     );
   });
 
@@ -170,24 +170,28 @@ describe('connect() with several backends', () => {
     [
       'one without a name',
       (all) => all.default,
-      'Job or queue "thumb" names backend "fast", but given is none by name.',
+      'Job or queue "thumb" uses backend "fast", but only an unnamed one was passed.',
     ],
     [
       'none of the name',
       (all) => ({ default: all.default, quick: all.fast }),
-      'Job or queue "thumb" names backend "fast", but given is default, quick.',
+      'Job or queue "thumb" uses backend "fast", but only default, quick was passed.',
     ],
-    ['no default', (all) => ({ fast: all.fast }), 'Every app names backend "default", but given is fast.'],
-    ['nothing', () => undefined, 'Every app names backend "default", but given is none by name.'],
+    [
+      'no default',
+      (all) => ({ fast: all.fast }),
+      'Every app uses backend "default", but only fast was passed.',
+    ],
+    ['nothing', () => undefined, 'Every app uses backend "default", but only an unnamed one was passed.'],
     [
       'only null',
       () => ({ default: null, fast: null }),
-      'This process names backend "default", but given is none by name.',
+      'This process uses backend "default", but only an unnamed one was passed.',
     ],
   ])('refuses %s', async (_, given, text) => {
     const { app, backends } = createBench();
     expect(await refusalText(() => connect(app, given(backends as never) as never))).toBe(
-      `CONFIG: ${text} Give connect() all backends by name, null for one that this process does not use.`,
+      `CONFIG: ${text} Pass connect() all backends by name, with null for one that this process does not use.`,
     );
   });
 
@@ -196,7 +200,7 @@ describe('connect() with several backends', () => {
     async (options) => {
       const { app, backends } = createBench();
       expect(await refusalText(() => connect(app, backends, options))).toMatch(
-        /^CONFIG: This process names backend "fst", but given is default, fast\./,
+        /^CONFIG: This process uses backend "fst", but only default, fast was passed\./,
       );
     },
   );

@@ -110,7 +110,7 @@ describe('a worker of several backends', () => {
       /^OPTION: Expected a queue of backend "fast", got "small": only workers of default take/,
     );
     expect(await refusalText(() => client.enqueue(mail, { n: 6 }, { queue: 'smal' }))).toMatch(
-      /^OPTION: Expected a queue that the app names, got "smal": .+ Did you mean "small"/,
+      /^OPTION: Queue "smal" is not declared, .+ Did you mean "small"/,
     );
   });
 
@@ -142,7 +142,7 @@ describe('a worker of several backends', () => {
       'CONFIG: Option on of startWorker() is called backendName now.',
     );
     expect(await refusalText(() => startWorker(app, { backend: backends.fast }))).toMatch(
-      /^CONFIG: Job or queue "thumb" names backend "fast"/,
+      /^CONFIG: Job or queue "thumb" uses backend "fast"/,
     );
     const plain = createApp({ jobs: [job()], signing: ring });
     expect(
