@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, describe, it } from 'vitest';
 import { createSchemas } from '../services/postgres/schemas.ts';
 import { describeBackend } from '../testing/laws/backend.ts';
@@ -5,10 +6,15 @@ import { describeStore } from '../testing/laws/store.ts';
 import { postgresHarness } from './postgres-harness.ts';
 
 const schemas = await createSchemas();
-const { url } = schemas;
-afterAll(() => schemas.drop());
+// Connecting takes longer than most laws: they share the connections of two pools that outlive them.
+const pools = [1, 2].map(() => new pg.Pool({ connectionString: schemas.url }));
 
-const harness = postgresHarness(schemas, [{ url }, { url }]);
+afterAll(async () => {
+  for (const pool of pools) await pool.end();
+  await schemas.drop();
+});
+
+const harness = postgresHarness(schemas, [{ pool: pools[0] }, { pool: pools[1] }]);
 
 describeBackend('postgres()', harness, { describe, it });
 describeStore('postgres()', harness, { describe, it });
