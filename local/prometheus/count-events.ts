@@ -94,27 +94,19 @@ interface JobLabels extends Readonly<Record<string, string>> {
   readonly job: string;
 }
 
-interface LabelLimits {
-  readonly maxLabelSets: number;
-  readonly maxTenants: number;
-}
-
 export const other = 'other';
 /** Stands for a job that this app does not know: its name is not verified, and may be anything. */
 export const unknownJob = 'unknown';
 
-/** Those of a job's series, without and with its tenant. */
-interface LabelSets {
-  of(queue: string, job: string): JobLabels;
-  withTenant(queue: string, job: string, tenantId: string | null): JobLabels;
-}
+/** The labels of a job's series. */
+type LabelSets = ReturnType<typeof createLabelSets>;
 
 /**
  * Labels within bounds: a server of metrics keeps a series for each set of labels, and dies of too many.
  *
  * @param overflow called whenever something is counted under `other`
  */
-export function createLabelSets({ maxLabelSets, maxTenants }: LabelLimits, overflow: () => void): LabelSets {
+export function createLabelSets({ maxLabelSets, maxTenants }: MetricsSettings, overflow: () => void) {
   const pairs = boundedSets(maxLabelSets, overflow);
   const triples = boundedSets(maxLabelSets, overflow);
   const tenants = new Set<string>();
@@ -130,8 +122,9 @@ export function createLabelSets({ maxLabelSets, maxTenants }: LabelLimits, overf
   }
 
   return {
-    of: (queue, job) => pairs(queue, job),
-    withTenant: (queue, job, tenantId) => triples(queue, job, tenantOf(tenantId)),
+    of: (queue: string, job: string): JobLabels => pairs(queue, job),
+    withTenant: (queue: string, job: string, tenantId: string | null): JobLabels =>
+      triples(queue, job, tenantOf(tenantId)),
   };
 }
 

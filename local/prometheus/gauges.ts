@@ -14,16 +14,16 @@ import type { Client } from '../../core/kernel/enqueue/client.ts';
 import { stepMs, stepOf } from '../../core/kit/records/metric-steps.ts';
 import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../core/kit/worker-state.ts';
 import { other, unknownJob } from './count-events.ts';
-import { bounded, eachAnswer, type MetricsSettings, type Registrar, type Sample } from './registrar.ts';
+import { askedGauges, bounded, type MetricsSettings, type Registrar, type Sample } from './registrar.ts';
 
 export function gaugeQueues(
-  { gauge }: Registrar,
+  registrar: Registrar,
   clients: readonly Client[],
   settings: MetricsSettings,
   overflow: () => void,
 ): void {
   const most = settings.maxLabelSets;
-  const { all, names } = eachAnswer(clients, settings, async ({ app, backend, stores }) => {
+  const gauge = askedGauges(registrar, clients, settings, async ({ app, backend, stores }) => {
     const { admin } = backend;
     if (!admin) {
       await stores.records.get('metrics'); // it has no numbers, but it can answer
@@ -34,73 +34,57 @@ export function gaugeQueues(
     if (rows.length > most) overflow();
     return withinLimit(rows, app.queues, most);
   });
-  const perQueue = (samplesOf: (row: QueueStats) => readonly Sample[]) =>
-    all((rows) => (rows ?? []).flatMap(samplesOf));
+  type PerQueue = (row: QueueStats) => readonly Sample[];
+  const perQueue = (name: string, help: string, labels: readonly string[], samplesOf: PerQueue) =>
+    gauge(name, help, ['queue', ...labels], (rows) => (rows ?? []).flatMap(samplesOf));
 
-  const up = all((rows, { backend }): Sample[] => [[{ backend: backend.name }, rows === null ? 0 : 1]]);
-  gauge(up, 'queue_up', '1 when the queue answers, 0 when it does not or not in time.', ['backend']);
-  gauge(
-    perQueue(({ queue, ready, delayed, leased }) => [
-      [{ queue, status: 'pending' }, ready + delayed],
-      [{ queue, status: 'ready' }, ready],
-      [{ queue, status: 'delayed' }, delayed],
-      [{ queue, status: 'leased' }, leased],
-    ]),
-    'queue_depth',
-    'Jobs in the queue by status: ready, delayed or leased; pending = ready or delayed.',
-    names('queue', 'status'),
-  );
-  gauge(
-    perQueue(({ queue, ready, oldestReadyMs }) => {
-      // A backend that does not tell is not one whose jobs do not wait.
-      if (oldestReadyMs === null && ready > 0) return [];
-      return [[{ queue }, (oldestReadyMs ?? 0) / 1000]];
-    }),
-    'queue_oldest_job_seconds',
-    'How long the oldest ready job has been ready.',
-    names('queue'),
-  );
-  gauge(
-    perQueue(({ queue, dead }) => [[{ queue }, dead]]),
-    'queue_dead_letters',
-    'Dead letters that are kept.',
-    names('queue'),
-  );
-  gauge(
-    perQueue(({ queue, paused }) => [[{ queue }, paused ? 1 : 0]]),
-    'queue_paused',
-    '1 while the queue is paused.',
-    names('queue'),
-  );
+  const upHelp = '1 when the queue answers, 0 when it does not or not in time.';
+  gauge('queue_up', upHelp, ['backend'], (rows, { backend }) => [
+    [{ backend: backend.name }, rows === null ? 0 : 1],
+  ]);
+  const depthHelp = 'Jobs in the queue by status: ready, delayed or leased; pending = ready or delayed.';
+  perQueue('queue_depth', depthHelp, ['status'], ({ queue, ready, delayed, leased }) => [
+    [{ queue, status: 'pending' }, ready + delayed],
+    [{ queue, status: 'ready' }, ready],
+    [{ queue, status: 'delayed' }, delayed],
+    [{ queue, status: 'leased' }, leased],
+  ]);
+  const oldestHelp = 'How long the oldest ready job has been ready.';
+  perQueue('queue_oldest_job_seconds', oldestHelp, [], ({ queue, ready, oldestReadyMs }) => {
+    // A backend that does not tell is not one whose jobs do not wait.
+    if (oldestReadyMs === null && ready > 0) return [];
+    return [[{ queue }, (oldestReadyMs ?? 0) / 1000]];
+  });
+  perQueue('queue_dead_letters', 'Dead letters that are kept.', [], ({ queue, dead }) => [[{ queue }, dead]]);
+  perQueue('queue_paused', '1 while the queue is paused.', [], ({ queue, paused }) => [
+    [{ queue }, paused ? 1 : 0],
+  ]);
 }
 
 export function gaugeWorkers(
-  { gauge }: Registrar,
+  registrar: Registrar,
   clients: readonly Client[],
   settings: MetricsSettings,
 ): void {
   // One that was stopped is not listed. One that has died is, as gone, until it is forgotten.
-  const { all, names } = eachAnswer(clients, settings, async ({ app: { clock }, stores }) =>
+  const gauge = askedGauges(registrar, clients, settings, async ({ app: { clock }, stores }) =>
     stores.workers.list(clock.now() - forgetWorkerMs),
   );
   const stateOf = ({ seenAt }: WorkerBeat, { app }: Client) => workerStateOf(seenAt, app.clock.now());
 
-  const byStatus = all((found, client): Sample[] => {
+  gauge('workers', 'Workers by status: healthy, unhealthy or gone.', ['status'], (found, client) => {
     if (!found) return [];
     const counts: Record<WorkerHealth, number> = { healthy: 0, unhealthy: 0, gone: 0 };
     for (const beat of found) counts[stateOf(beat, client)]++;
     return Object.entries(counts).map(([status, count]) => [{ status }, count]);
   });
-  const byQueue = all((found, client): Sample[] => {
+  gauge('queue_workers', 'Healthy workers that take jobs from the queue.', ['queue'], (found, client) => {
     if (!found) return [];
-    const serving = found
-      .filter((beat) => stateOf(beat, client) === 'healthy')
-      .flatMap(({ queues }) => queues);
+    const healthy = found.filter((beat) => stateOf(beat, client) === 'healthy');
+    const serving = healthy.flatMap(({ queues }) => queues);
     const countOf = (queue: string) => serving.filter((one) => one === queue).length;
     return client.app.queues.slice(0, settings.maxLabelSets).map((queue) => [{ queue }, countOf(queue)]);
   });
-  gauge(byStatus, 'workers', 'Workers by status: healthy, unhealthy or gone.', names('status'));
-  gauge(byQueue, 'queue_workers', 'Healthy workers that take jobs from the queue.', names('queue'));
 }
 
 /** Of the app's queues first; those over the limit are added up. */
@@ -129,65 +113,47 @@ function withinLimit(
  * there are none.
  */
 export function gaugeLimits(
-  { gauge }: Registrar,
+  registrar: Registrar,
   clients: readonly Client[],
   settings: MetricsSettings,
   overflow: () => void,
 ): void {
   const most = settings.maxLabelSets;
 
-  const stops = eachAnswer(clients, settings, async (client) => {
+  const stops = askedGauges(registrar, clients, settings, async (client) => {
     if (!client.stores.limits) return [];
     const stopped = await stoppedJobs(client);
     if (stopped.length > most) overflow();
     return stopsOf(declaredOn(client.app, client.name).jobs, stopped, most);
   });
-  const perStop = (value: (stop: Stop) => number) =>
-    stops.all((found) => (found ?? []).map((stop) => [{ job: stop.job, state: stop.state }, value(stop)]));
-  gauge(
-    perStop(({ holds }) => (holds ? 1 : 0)),
-    'queue_job_stopped',
-    '1 while jobs of this name do not begin: paused, or by a breaker that is open or trying.',
-    stops.names('job', 'state'),
-  );
-  gauge(
-    perStop(({ waiting }) => waiting),
-    'queue_job_stopped_waiting',
-    'Jobs that were taken meanwhile, and wait for it.',
-    stops.names('job', 'state'),
-  );
+  const perStop = (name: string, help: string, value: (stop: Stop) => number) =>
+    stops(name, help, ['job', 'state'], (found) =>
+      (found ?? []).map((stop) => [{ job: stop.job, state: stop.state }, value(stop)]),
+    );
+  const stoppedHelp =
+    '1 while jobs of this name do not begin: paused, or by a breaker that is open or trying.';
+  perStop('queue_job_stopped', stoppedHelp, ({ holds }) => (holds ? 1 : 0));
+  const waitingHelp = 'Jobs that were taken meanwhile, and wait for it.';
+  perStop('queue_job_stopped_waiting', waitingHelp, ({ waiting }) => waiting);
 
-  const shared = eachAnswer(clients, settings, async (client) => {
+  const shared = askedGauges(registrar, clients, settings, async (client) => {
     if (!client.stores.limits) return [];
     const keys = sharedKeys(client);
     if (keys.length > most) overflow();
     return limitViews(client, keys.slice(0, most));
   });
-  const perLimit = (value: (view: LimitView) => number | null) =>
-    shared.all((found) =>
+  const perLimit = (name: string, help: string, value: (view: LimitView) => number | null) =>
+    shared(name, help, ['limit'], (found) =>
       (found ?? []).flatMap((view): Sample[] => {
         const counted = value(view);
         return counted === null ? [] : [[{ limit: view.key }, counted]];
       }),
     );
-  gauge(
-    perLimit(({ limit }) => limit),
-    'queue_limit_slots',
-    'How many slots a limit has.',
-    shared.names('limit'),
-  );
-  gauge(
-    perLimit(({ used }) => used),
-    'queue_limit_slots_used',
-    'Slots in use: of concurrency by jobs that run, of a rate by those that began within its window.',
-    shared.names('limit'),
-  );
-  gauge(
-    perLimit(({ waiting }) => waiting),
-    'queue_limit_waiting',
-    'Jobs that wait for a slot.',
-    shared.names('limit'),
-  );
+  perLimit('queue_limit_slots', 'How many slots a limit has.', ({ limit }) => limit);
+  const usedHelp =
+    'Slots in use: of concurrency by jobs that run, of a rate by those that began within its window.';
+  perLimit('queue_limit_slots_used', usedHelp, ({ used }) => used);
+  perLimit('queue_limit_waiting', 'Jobs that wait for a slot.', ({ waiting }) => waiting);
 }
 
 interface Stop {
@@ -225,11 +191,20 @@ export function gaugeLastHour(
   settings: MetricsSettings,
 ): (queue: string) => void {
   const { clock } = clients[0]!.app;
-  const naming = [
-    'queue_failed_jobs_hourly',
-    'Attempts that failed within the last hour.',
-    ['queue'],
-  ] as const;
+  const countFailures = (read: () => Promise<Iterable<readonly [string, number]>>) =>
+    gauge(
+      async () => [...(await read())].map(([queue, count]): Sample => [{ queue }, count]),
+      'queue_failed_jobs_hourly',
+      'Attempts that failed within the last hour.',
+      ['queue'],
+    );
+  const tellMemory = (read: () => Promise<readonly Sample[]>) =>
+    gauge(
+      read,
+      'queue_job_memory_bytes',
+      'Memory that attempts took within the last hour, on average and at most.',
+      ['queue', 'job', 'stat'],
+    );
   // One that several share is counted once.
   const stores = new Set(clients.map(({ stores }) => stores.metrics));
   if (!stores.has(undefined)) {
@@ -238,21 +213,15 @@ export function gaugeLastHour(
     const hour = bounded({ clock, timeoutMs: settings.timeoutMs, cacheMs }, async () =>
       jobsOf([...stores] as MetricStore[], clock.now()),
     );
-    gauge(async () => samplesOf(failedOf((await hour()) ?? [], most)), ...naming);
-    gauge(async () => memoryOf((await hour()) ?? []).slice(0, 2 * most), ...ofMemory);
+    countFailures(async () => failedOf((await hour()) ?? [], most));
+    tellMemory(async () => memoryOf((await hour()) ?? []).slice(0, 2 * most));
     return () => {};
   }
-  gauge(async () => [], ...ofMemory);
+  tellMemory(async () => []);
   const failures = createFailureWindow(clock);
-  gauge(async () => samplesOf(failures.read()), ...naming);
+  countFailures(async () => failures.read());
   return failures.add;
 }
-
-const ofMemory = [
-  'queue_job_memory_bytes',
-  'Memory that attempts took within the last hour, on average and at most.',
-  ['queue', 'job', 'stat'],
-] as const;
 
 type JobTally = ReturnType<typeof sums> extends ReadonlyMap<string, infer One> ? One : never;
 
@@ -284,9 +253,6 @@ const memoryOf = (jobs: readonly JobTally[]): Sample[] =>
 
 const minutes = 60;
 const minuteMs = stepMs.minute;
-
-const samplesOf = (sums: Iterable<readonly [string, number]>): Sample[] =>
-  [...sums].map(([queue, count]) => [{ queue }, count]);
 
 /** Counts by minute. The minute that has begun counts whole, so the oldest one is left out when the hour is over. */
 function createFailureWindow(clock: Clock) {

@@ -15,18 +15,9 @@ type Labels = Readonly<Record<string, string>>;
 /** One value of a gauge. */
 export type Sample = readonly [labels: Labels, value: number];
 
-export interface Registrar {
-  counter(...naming: Naming): Counter;
-  histogram(buckets: readonly number[], ...naming: Naming): Histogram;
-  /** A gauge that has what `read` answers at each scrape, and no older value. */
-  gauge(read: () => Promise<readonly Sample[]>, ...naming: Naming): void;
-  /** Names that were taken: these metrics are not in the registry. */
-  readonly clashes: readonly string[];
-  /** Takes out of the registry what was made here. */
-  remove(): void;
-}
+export type Registrar = ReturnType<typeof createRegistrar>;
 
-export function createRegistrar(given: MetricsRegistry, prefix: string): Registrar {
+export function createRegistrar(given: MetricsRegistry, prefix: string) {
   const registry = given as Registry;
   const clashes: string[] = [];
   const made = new Map<string, Metric>();
@@ -43,16 +34,18 @@ export function createRegistrar(given: MetricsRegistry, prefix: string): Registr
   }
 
   return {
-    clashes,
-    counter(...naming) {
+    /** Names that were taken: these metrics are not in the registry. */
+    clashes: clashes as readonly string[],
+    counter(...naming: Naming): Counter {
       const settings = common(...naming);
       return kept(settings.name, new Counter(settings));
     },
-    histogram(buckets, ...naming) {
+    histogram(buckets: readonly number[], ...naming: Naming): Histogram {
       const settings = common(...naming);
       return kept(settings.name, new Histogram({ ...settings, buckets: [...buckets] }));
     },
-    gauge(read, ...naming) {
+    /** A gauge that has what `read` answers at each scrape, and no older value. */
+    gauge(read: () => Promise<readonly Sample[]>, ...naming: Naming): void {
       const settings = common(...naming);
       const gauge: Gauge = new Gauge({
         ...settings,
@@ -64,7 +57,8 @@ export function createRegistrar(given: MetricsRegistry, prefix: string): Registr
       });
       kept(settings.name, gauge);
     },
-    remove() {
+    /** Takes out of the registry what was made here. */
+    remove(): void {
       for (const [name, metric] of made) {
         if (registry.getSingleMetric(name) === metric) registry.removeSingleMetric(name);
       }
@@ -192,8 +186,12 @@ export function bounded<T>(
   };
 }
 
-/** Asks each backend by itself: one that is away does not hide the others. Where there are several, samples have the label `backend`. */
-export function eachAnswer<T>(
+/**
+ * Makes gauges of what one question answers. Asks each backend by itself: one that is away does not hide the others. Where there are several,
+ * samples have the label `backend`.
+ */
+export function askedGauges<T>(
+  { gauge }: Registrar,
   clients: readonly Client[],
   settings: MetricsSettings,
   question: (client: Client) => Promise<T>,
@@ -204,15 +202,19 @@ export function eachAnswer<T>(
     answer: bounded({ clock: client.app.clock, ...settings }, () => question(client)),
     own: isOne ? {} : { backend: client.name! },
   }));
-  return {
-    /** @param samplesOf gets `null` where there was no answer */
-    all:
-      (samplesOf: (answer: T | null, client: Client) => readonly Sample[]) => async (): Promise<Sample[]> => {
-        const found = asked.map(async ({ client, answer, own }) =>
-          samplesOf(await answer(), client).map(([labels, value]): Sample => [{ ...labels, ...own }, value]),
-        );
-        return (await Promise.all(found)).flat();
-      },
-    names: (...labels: string[]): string[] => (isOne ? labels : ['backend', ...labels]),
+  /** @param samplesOf gets `null` where there was no answer */
+  return (
+    name: string,
+    help: string,
+    labels: readonly string[],
+    samplesOf: (answer: T | null, client: Client) => readonly Sample[],
+  ): void => {
+    const read = async (): Promise<Sample[]> => {
+      const found = asked.map(async ({ client, answer, own }) =>
+        samplesOf(await answer(), client).map(([labels, value]): Sample => [{ ...labels, ...own }, value]),
+      );
+      return (await Promise.all(found)).flat();
+    };
+    gauge(read, name, help, isOne ? labels : [...new Set(['backend', ...labels])]);
   };
 }

@@ -60,7 +60,7 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
   }
 
   /** One script call. Messages that are ready now and have new ids go first, because they are cheaper to store. */
-  async function insert(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+  function insert(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
     const { queue } = messages[0]!;
     const args = [state.at(), `${ageingMs}`, state.channel(queue), ''];
