@@ -1,7 +1,7 @@
 /** What a simulation tells, as lines for people. */
 
 import type { LongshoreEvent } from '../../../core/base/events.ts';
-import type { SimulationEvent, SimulationSummary } from '../../simulate/events.ts';
+import type { SimulationEvent, SimulationSummary } from '../../simulate/frame.ts';
 import type { Io } from '../io.ts';
 import { type EventLine, eventLine, eventLineText } from './lines.ts';
 import { count, plain, span, type Ui } from './ui.ts';

@@ -1,8 +1,8 @@
 /** What is simulated, and with which settings of a deployment. */
 
-import type { Around, SimulationEvent } from '../events.ts';
+import type { Around, SimulationEvent } from '../frame.ts';
 
-export interface Surroundings {
+interface Surroundings {
   /** Temporary. */
   readonly folder: string;
   /** Of the namespace, which is in this process. */

@@ -13,7 +13,7 @@ import type { Clock } from '../../../core/base/clock.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { within } from '../../waiting.ts';
-import type { SimulationEvent } from '../events.ts';
+import type { SimulationEvent } from '../frame.ts';
 import type { FunctionsHost, TypedData } from './host.ts';
 
 interface TriggerOptions extends SessionRules {

@@ -1,9 +1,7 @@
 /** A function app behind Service Bus on this machine, until it is stopped or nothing is left to do. */
 
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { format } from 'node:util';
@@ -13,8 +11,7 @@ import { config, LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { serveHttp } from '../../serve.ts';
 import { pause } from '../../waiting.ts';
-import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../end.ts';
-import { counting, type QueueCounts, type SimulationEvent, type SimulationSummary } from '../events.ts';
+import { type Activity, type Frame, type QueueCounts, type SimulationEvent, simulated } from '../frame.ts';
 import { createAppQueues, type ServiceBusServer, startServiceBus } from '../service-bus/server.ts';
 import { type Binding, type FunctionsHost, type Registered, startFunctions, triggerOf } from './host.ts';
 import { hostSettings } from './host-json.ts';
@@ -25,42 +22,29 @@ import { createServiceBusTrigger, startPump } from './service-bus-trigger.ts';
 const graceMs = 5_000;
 
 /** Rejects with the first thing that ends it: an app that does not load, a port that is taken, a play that fails. */
-export const simulateFunctions = cleaningUp(run);
+export const simulateFunctions = (options: FunctionsSimulationOptions, signal: AbortSignal) =>
+  simulated({ ...options, name: 'functions' }, { requests: 0 }, signal, (frame) => start(options, frame));
 
-async function run(
-  cleanUp: CleanUp,
+async function start(
   options: FunctionsSimulationOptions,
-  signal: AbortSignal,
-): Promise<SimulationSummary> {
-  const startedAt = Date.now();
+  { folder, stopping, on, later, broken }: Frame,
+): Promise<Activity> {
   const { entry, lockMs, maxDeliveries } = options;
-  const counts = {
-    invocations: 0,
-    messages: 0,
-    done: 0,
-    failedInvocations: 0,
-    redriven: 0,
-    ticks: 0,
-    requests: 0,
-  };
-  const on = counting(counts, options.on);
   const settings = hostSettings(dirname(entry));
   const server = await startServiceBus({ port: options.busPort });
-  cleanUp.push(() => server.stop());
+  later(() => server.stop());
   const { connectionString } = server;
-  const folder = await mkdtemp(join(tmpdir(), 'longshore-functions-'));
-  cleanUp.push(() => rm(folder, { recursive: true, force: true }));
   const around = (await options.start?.({ folder, connectionString })) ?? {};
-  cleanUp.push(() => around.stop?.());
-  cleanUp.push(setEnvironment({ ...around.env }));
-  cleanUp.push(captureConsole((line) => on({ type: 'printed', line })));
+  later(() => around.stop?.());
+  later(setEnvironment({ ...around.env }));
+  later(captureConsole((line) => on({ type: 'printed', line })));
   const host = await load(entry, ({ text }) => on({ type: 'printed', line: text }));
   let terminated: Promise<unknown> | null = null;
   const terminate = () => {
     terminated ??= Promise.race([host.terminate(), sleep(graceMs, null, { ref: false })]);
     return terminated;
   };
-  cleanUp.push(terminate);
+  later(terminate);
   const bindings = bindingsOf(host.functions, process.env);
   if (bindings.queues.length === 0)
     throw config(
@@ -68,19 +52,15 @@ async function run(
     );
   // No trigger connects to another namespace, whatever is set outside.
   for (const name of bindings.connections)
-    cleanUp.push(
-      setEnvironment({ [name]: connectionString, [`${name}__fullyQualifiedNamespace`]: undefined }),
-    );
+    later(setEnvironment({ [name]: connectionString, [`${name}__fullyQualifiedNamespace`]: undefined }));
   const made = { lockMs, maxDeliveryCount: maxDeliveries };
   createAppQueues(server, bindings.queues, made, bindings.sessions);
 
-  const ending = endingAt(signal);
-  const { broken, signal: stopping } = ending;
   const { functionTimeoutMs, maxLockRenewalMs, routePrefix } = settings;
   const maxConcurrentCalls = options.concurrency ?? settings.maxConcurrentCalls;
   const maxConcurrentSessions = options.concurrency ?? settings.maxConcurrentSessions;
   const http = bindings.hasHttp ? await serveFunctions(host, options.httpPort, on) : null;
-  if (http) cleanUp.push(() => http.close());
+  if (http) later(() => http.close());
   const trigger = createServiceBusTrigger({
     host,
     connectionString,
@@ -90,7 +70,7 @@ async function run(
     sessionIdleMs: settings.sessionIdleMs,
     entityOf: (name) => setting(name, process.env),
   });
-  cleanUp.push(() => trigger.close());
+  later(() => trigger.close());
   const names = bindings.queues.join(', ');
   on({
     type: 'ready',
@@ -124,17 +104,15 @@ async function run(
       if (!stopping.aborted) on({ type: 'ticked', enqueued: null, error });
     }),
   );
-  const reason = await untilEnded(ending, {
+  return {
     play: (signal) => around.play?.(signal),
-    exitWhenIdle: options.exitWhenIdle,
     drainMs: graceMs,
     idle: () => running() === 0 && ticking === 0 && isEmpty(server, bindings),
     running,
     parts: [...pumps.map(({ done }) => done), ...timers],
     terminate,
-    on,
-  });
-  return { reason, ...counts, queues: countQueues(server, bindings), durationMs: Date.now() - startedAt };
+    queues: () => countQueues(server, bindings),
+  };
 }
 
 async function load(entry: string, onLog: Parameters<typeof startFunctions>[1]): Promise<FunctionsHost> {

@@ -1,8 +1,8 @@
 /** What is simulated, and with which settings of a deployment. */
 
-import type { Around, SimulationEvent } from '../events.ts';
+import type { Around, SimulationEvent } from '../frame.ts';
 
-export interface Surroundings {
+interface Surroundings {
   /** Temporary, and the `os.tmpdir()` of the functions. */
   readonly folder: string;
   readonly sqsEndpoint: string;
@@ -11,7 +11,7 @@ export interface Surroundings {
 }
 
 /** Lanes of queues. Each is a queue of SQS, `<queue>-<lane>`. */
-export type Lanes = Readonly<Record<string, readonly string[]>>;
+type Lanes = Readonly<Record<string, readonly string[]>>;
 
 /** `export const simulation` of a longshore.config.ts. */
 export interface SimulationConfig {

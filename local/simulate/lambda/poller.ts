@@ -13,7 +13,7 @@ import {
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { within } from '../../waiting.ts';
-import type { SimulationEvent } from '../events.ts';
+import type { SimulationEvent } from '../frame.ts';
 import type { SimulationOptions } from './options.ts';
 import type { SimulatedQueue } from './queues.ts';
 import { chainOf, longestChain, traceHeaderOf } from './recursion.ts';

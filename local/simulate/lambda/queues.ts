@@ -7,7 +7,7 @@ import {
   SetQueueAttributesCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { QueueCounts } from '../events.ts';
+import type { QueueCounts } from '../frame.ts';
 import type { SimulationOptions } from './options.ts';
 
 export interface SimulatedQueue {

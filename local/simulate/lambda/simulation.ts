@@ -1,16 +1,13 @@
 /** Lambda and SQS on this machine, until it is stopped or nothing is left to do. */
 
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { pause } from '../../waiting.ts';
-import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../end.ts';
-import { counting, type SimulationEvent, type SimulationSummary } from '../events.ts';
+import { type Activity, type Frame, type SimulationEvent, simulated } from '../frame.ts';
 import type { SimulationOptions } from './options.ts';
 import { type InvokeContext, pollQueue } from './poller.ts';
 import { countQueues, isEmpty, makeQueues } from './queues.ts';
@@ -21,22 +18,21 @@ import { startLocalSqs } from './server.ts';
 const drainMs = 5_000;
 
 /** Rejects with the first thing that ends it: no SQS, functions that do not start, a play that fails. */
-export const simulate = cleaningUp(run);
+export const simulate = (options: SimulationOptions, cwd: string, signal: AbortSignal) =>
+  simulated({ ...options, name: 'lambda' }, { reportedFailed: 0 }, signal, (frame) =>
+    start(options, cwd, frame),
+  );
 
-async function run(
-  cleanUp: CleanUp,
+async function start(
   options: SimulationOptions,
   cwd: string,
-  signal: AbortSignal,
-): Promise<SimulationSummary> {
-  const startedAt = Date.now();
-  const folder = await mkdtemp(join(tmpdir(), 'longshore-lambda-'));
-  cleanUp.push(() => rm(folder, { recursive: true, force: true }));
+  { folder, stopping, on, later, broken }: Frame,
+): Promise<Activity> {
   const server = options.endpoint === null ? await startLocalSqs() : null;
-  if (server) cleanUp.push(() => server.stop());
+  if (server) later(() => server.stop());
   const endpoint = server?.url ?? options.endpoint!;
   const client = new SQSClient({ endpoint, region, credentials, useQueueUrlAsEndpoint: false });
-  cleanUp.push(() => client.destroy());
+  later(() => client.destroy());
   const queues = await makeQueues(client, options.queues, options).catch((cause) => {
     const said = toError(cause).message || toError(cause).name;
     throw new LongshoreError('BACKEND', `Expected an SQS at ${endpoint}, got: ${said}`, { cause });
@@ -44,26 +40,16 @@ async function run(
   const queueUrl = new URL(`/000000000000/${options.prefix}`, endpoint).href;
   await options.build(folder);
   const around = (await options.start?.({ folder, sqsEndpoint: endpoint, queueUrl })) ?? {};
-  cleanUp.push(() => around.stop?.());
+  later(() => around.stop?.());
   const env = {
     ...environmentOf(options.env, { folder, sqsEndpoint: endpoint, queueUrl, cwd }),
     ...around.env,
   };
 
-  const counts = {
-    invocations: 0,
-    messages: 0,
-    done: 0,
-    reportedFailed: 0,
-    failedInvocations: 0,
-    redriven: 0,
-    ticks: 0,
-  };
-  const on = counting(counts, options.on);
   const functionOf = (handler: string, most: number): Environments => {
     const onLine = (line: string) => on({ type: 'printed', line });
     const made = createEnvironments({ folder, handler: `main.${handler}`, env, onLine }, most);
-    cleanUp.push(() => made.stop());
+    later(() => made.stop());
     return made;
   };
   const worker = functionOf('worker', options.concurrency);
@@ -72,8 +58,6 @@ async function run(
   await startFunction('worker', worker);
   const ticks = options.schedules !== false && (await startSchedule(schedule, options));
 
-  const ending = endingAt(signal);
-  const { broken, signal: stopping } = ending;
   on({
     type: 'ready',
     lines: [
@@ -96,20 +80,13 @@ async function run(
     const counts = resting() ? Object.values(await countQueues(client, queues)) : null;
     return counts !== null && resting() && counts.every(isEmpty);
   };
-  const reason = await untilEnded(ending, {
+  return {
     play: (signal) => around.play?.(signal),
-    exitWhenIdle: options.exitWhenIdle,
     drainMs,
     idle,
     running: () => worker.running(),
     parts: [...sources, ticking],
-    on,
-  });
-  return {
-    reason,
-    ...counts,
-    queues: await countQueues(client, queues),
-    durationMs: Date.now() - startedAt,
+    queues: () => countQueues(client, queues),
   };
 }
 
