@@ -6,7 +6,7 @@ import { adminOf, deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { getDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
-import { isNarrow, itemOf, itemsOf } from './select.ts';
+import { administered, isNarrow, itemOf, itemsOf } from './select.ts';
 import type {
   BulkOptions,
   BulkProgress,
@@ -22,6 +22,7 @@ export type Refused = BulkResult['refused'][number];
 /** So many are told one by one. */
 const mostRefused = 1_000;
 
+/** What is done on one backend. */
 export interface BulkWork {
   /** Those that can be done, and why the others cannot. Changes nothing. */
   check(
@@ -30,62 +31,84 @@ export interface BulkWork {
   /** Resolves with how many were found. */
   act(letters: readonly DeadLetterItem[]): Promise<number>;
   readonly watch?: Watch | null;
-  readonly perSecond?: RetryOptions['perSecond'];
 }
 
-/** @param record is called with how many are done, after each group */
+/**
+ * One backend after the other.
+ * @param workOn is called once for each
+ * @param record is called with how many are done, after each group
+ */
 export async function inBulk(
   client: Client,
   selection: DeadLetterSelection,
-  options: BulkOptions,
-  { check, act, watch = null, perSecond }: BulkWork,
+  options: Pick<RetryOptions, keyof BulkOptions | 'perSecond'>,
+  workOn: (home: Client) => BulkWork,
   record: (done: number) => void,
 ): Promise<BulkResult> {
-  const { dryRun = false, limit = Infinity, signal, onProgress } = options;
-  const missing: string[] = [];
+  const { dryRun = false, limit = Infinity, signal, onProgress, perSecond } = options;
+  const homes = administered(client).map((home) => ({ home, work: workOn(home) }));
+  /** Ids that are on none of the backends looked at so far. */
+  let missing: string[] = [];
   const refused: Refused[] = [];
   const pace = paceOf(perSecond, { clock: client.app.clock, signal });
   let done = 0;
   let fitting = 0;
   let left = 0;
-  /** A broker that lists copies takes all of an id at once. */
-  const taken = new Set<string>();
-  let total = dryRun ? null : await totalOf(adminOf(client), selection, limit);
-  const progress = (): BulkProgress => ({ done, total, ...(watch?.counts() ?? { ran: 0, failedAgain: 0 }) });
+  let total = dryRun
+    ? null
+    : await totalOf(
+        homes.map(({ home }) => adminOf(home)),
+        selection,
+        limit,
+      );
+  const watched = (of: 'ran' | 'failedAgain') =>
+    homes.reduce((sum, { work: { watch } }) => sum + (watch?.counts()[of] ?? 0), 0);
+  const progress = (): BulkProgress => ({
+    ...{ done, total, ran: watched('ran'), failedAgain: watched('failedAgain') },
+  });
   const report = () => onProgress?.(progress());
-  const result = (ended: BulkResult['ended']): BulkResult => {
+  const result = (ended: BulkResult['ended'], unseen: readonly string[] = missing): BulkResult => {
     if (dryRun) total = fitting;
-    return { ...progress(), missing, refused, left, ended };
+    return { ...progress(), missing: unseen, refused, left, ended };
   };
 
-  for await (const page of pagesOf(client, selection, missing)) {
-    const inPasses = deadLettersOf(client).page ? null : page.length;
-    for (let at = 0; at < page.length; ) {
-      const room = limit - (dryRun ? fitting : done);
-      if (room <= 0) return result('limit');
-      // The newest, as far as there is room; of those the oldest first: they lie at the front of a queue.
-      const group = page.slice(at, at + room).reverse();
-      at += group.length;
-      for (let from = 0; from < group.length; ) {
-        const size = Math.min(pace.sizeOf(inPasses), watch?.size() ?? Infinity);
-        const piece = group.slice(from, from + size);
-        from += piece.length;
-        if (signal?.aborted) return result('stopped');
-        const checked = await check(piece);
-        refused.push(...checked.refused.slice(0, mostRefused - refused.length));
-        fitting += checked.fit.length;
-        if (dryRun || checked.fit.length === 0) continue;
-        await pace.next(checked.fit.length);
-        if (signal?.aborted) return result('stopped');
-        await watch?.mark(checked.fit.map(idOf));
-        const asked = new Set(checked.fit.map(idOf).filter((id) => !taken.has(id)));
-        const found = await act(checked.fit);
-        if (inPasses !== null) for (const id of asked) taken.add(id);
-        left += Math.max(0, asked.size - found);
-        done += found;
-        record(done);
-        report();
-        if (await watch?.isFailing(report)) return result('failing');
+  for (const [i, { home, work }] of homes.entries()) {
+    const { check, act, watch = null } = work;
+    const wanted = i > 0 && 'ids' in selection ? { ids: missing } : selection;
+    missing = [];
+    /** A broker that lists copies takes all of an id at once. */
+    const taken = new Set<string>();
+    // What this backend lacks may be on the next one.
+    const early = (ended: BulkResult['ended']) => result(ended, i < homes.length - 1 ? [] : missing);
+    for await (const page of pagesOf(home, wanted, missing)) {
+      const inPasses = deadLettersOf(home).page ? null : page.length;
+      for (let at = 0; at < page.length; ) {
+        const room = limit - (dryRun ? fitting : done);
+        if (room <= 0) return early('limit');
+        // The newest, as far as there is room; of those the oldest first: they lie at the front of a queue.
+        const group = page.slice(at, at + room).reverse();
+        at += group.length;
+        for (let from = 0; from < group.length; ) {
+          const size = Math.min(pace.sizeOf(inPasses), watch?.size() ?? Infinity);
+          const piece = group.slice(from, from + size);
+          from += piece.length;
+          if (signal?.aborted) return early('stopped');
+          const checked = await check(piece);
+          refused.push(...checked.refused.slice(0, mostRefused - refused.length));
+          fitting += checked.fit.length;
+          if (dryRun || checked.fit.length === 0) continue;
+          await pace.next(checked.fit.length);
+          if (signal?.aborted) return early('stopped');
+          await watch?.mark(checked.fit.map(idOf));
+          const asked = new Set(checked.fit.map(idOf).filter((id) => !taken.has(id)));
+          const found = await act(checked.fit);
+          if (inPasses !== null) for (const id of asked) taken.add(id);
+          left += Math.max(0, asked.size - found);
+          done += found;
+          record(done);
+          report();
+          if (await watch?.isFailing(report)) return early('failing');
+        }
       }
     }
   }
@@ -96,13 +119,14 @@ const idOf = ({ id }: DeadLetterItem): string => id;
 
 /** How many there are to do, as far as counts tell. */
 export async function totalOf(
-  admin: QueueAdmin,
+  admins: readonly QueueAdmin[],
   selection: DeadLetterSelection,
   limit = Infinity,
 ): Promise<number | null> {
   if ('ids' in selection) return Math.min(limit, new Set(selection.ids).size);
-  if (isNarrow(selection.filter)) return null;
-  const stats = await admin.stats(selection.filter.queue);
+  const { filter } = selection;
+  if (isNarrow(filter)) return null;
+  const stats = (await Promise.all(admins.map((admin) => admin.stats(filter.queue)))).flat();
   return Math.min(
     limit,
     stats.reduce((sum, { dead }) => sum + dead, 0),

@@ -1,26 +1,22 @@
-import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
-import type { Client } from '../kernel/enqueue/client.ts';
 import { edit } from './edit.ts';
 import { groupsOf } from './groups.ts';
 import { look, type Subject, withOwnEntries } from './operation.ts';
-import { pageOfItems } from './select.ts';
+import { newestItems, selectedIn } from './select.ts';
 import { discard, retry } from './settle.ts';
 import { show } from './show.ts';
 import type { DeadLetterFilter } from './types.ts';
 
 const letter: Subject = { noun: 'dead letter', parameter: 'id', text: 'id of its job, or how it begins' };
 
-const selected = (client: Client) => ({ app: client.app, deadLetters: deadLettersOf(client) });
-
 export const deadLetters = {
   page: look({
     summary: 'Dead letters, the newest first',
     run: async (client, asked: DeadLetterFilter, page?: { max?: number; after?: string }) =>
-      pageOfItems(selected(client), asked, page),
+      newestItems(selectedIn(client), asked, page),
   }),
   groups: look({
     summary: 'Dead letters by what they died of',
-    run: async (client, asked: DeadLetterFilter, max?: number) => groupsOf(selected(client), asked, max),
+    run: async (client, asked: DeadLetterFilter, max?: number) => groupsOf(selectedIn(client), asked, max),
   }),
   show: look({ summary: 'A dead letter with all that is known of it', subject: letter, run: show }),
   retry: withOwnEntries({

@@ -16,14 +16,18 @@ import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audit.ts';
 import { checkExpiry } from './bulk.ts';
 import { noDeadLetter, type OperatorHost } from './host.ts';
+import { administered } from './select.ts';
 import type { EditOptions } from './types.ts';
 import { unmasked } from './unmask.ts';
 
 export async function edit(host: OperatorHost, id: string, options: EditOptions): Promise<void> {
-  const { client } = host;
+  checkExpiry(options.expiresInMs);
+  const found = await findDeadLetter(host.client, id);
+  if (!found) throw noDeadLetter(id);
+  const { client } = found;
   const { payloads } = client.stores;
   const uploads: Upload[] = [];
-  const replacement = await signedEdit(client, id, options, payloads ? uploads : null);
+  const replacement = await signedEdit(found, options, payloads ? uploads : null);
   if (options.dryRun) return;
   await audited(host, 'dead.edit', id, async (record) => {
     if (payloads) for (const error of (await storePayloads(payloads, uploads)).values()) throw error;
@@ -31,6 +35,20 @@ export async function edit(host: OperatorHost, id: string, options: EditOptions)
     record(count);
     if (count === 0) throw noDeadLetter(id);
   });
+}
+
+interface FoundDeadLetter {
+  readonly client: Client;
+  readonly letter: DeadLetter;
+}
+
+/** On whichever backend it is; `null` = on none. */
+export async function findDeadLetter(client: Client, id: string): Promise<FoundDeadLetter | null> {
+  for (const home of administered(client)) {
+    const letter = await getDeadLetter(deadLettersOf(home), id);
+    if (letter) return { client: home, letter };
+  }
+  return null;
 }
 
 /** Its envelope and its job. Throws why its payload cannot be edited here. */
@@ -48,18 +66,14 @@ export function editableOf(
 }
 
 async function signedEdit(
-  client: Client,
-  id: string,
+  { client, letter }: FoundDeadLetter,
   { payload, expiresInMs, diedAt }: EditOptions,
   uploads: Upload[] | null,
 ): Promise<Replacement> {
-  checkExpiry(expiresInMs);
-  const letter = await getDeadLetter(deadLettersOf(client), id);
-  if (!letter) throw noDeadLetter(id);
   if (diedAt !== undefined && letter.diedAt !== diedAt)
     throw new LongshoreError(
       'CONFLICT',
-      `Somebody was faster: job ${id} was made ready meanwhile, and has died again. Look at the letter as it is now.`,
+      `Somebody was faster: job ${letter.id} was made ready meanwhile, and has died again. Look at the letter as it is now.`,
     );
   const { envelope, job } = editableOf(client, letter);
   const now = await nowOf(client);

@@ -9,22 +9,26 @@ const pageSize = 500;
 
 type Group = { -readonly [Name in keyof DeadLetterGroup]: DeadLetterGroup[Name] } & { queues: string[] };
 
-/** @param max letters to look at, newest first */
+/** @param max letters to look at on each backend, newest first */
 export async function groupsOf(
-  selected: Selected,
+  homes: readonly Selected[],
   filter: DeadLetterFilter,
   max = 5_000,
 ): Promise<DeadLetterGroups> {
   const groups = new Map<string, Group>();
   let looked = 0;
-  let next: string | null = null;
-  for await (const page of newestOf(selected, filter, max)) {
-    for (const letter of matching(page.letters, filter)) add(groups, letter);
-    looked += page.letters.length;
-    next = page.next;
+  let complete = true;
+  for (const selected of homes) {
+    let next: string | null = null;
+    for await (const page of newestOf(selected, filter, max)) {
+      for (const letter of matching(page.letters, filter)) add(groups, letter);
+      looked += page.letters.length;
+      next = page.next;
+    }
+    complete &&= next === null;
   }
   const sorted = [...groups.values()].sort((a, b) => b.count - a.count || b.newestAt - a.newestAt);
-  return { groups: sorted, looked, complete: next === null };
+  return { groups: sorted, looked, complete };
 }
 
 async function* newestOf(

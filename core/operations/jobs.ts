@@ -23,6 +23,7 @@ const kind: Subject = {
     const job = client.app.jobs.get(name);
     return eachOf(client).filter((one) => job && jobsOn(client.app, one.name!).includes(job));
   },
+  names: ({ app }) => [...app.jobs.keys()],
   check: (client, name) => void limitsFor(client, name),
 };
 
@@ -111,7 +112,6 @@ export const jobs = {
     summary: 'Let no job of this name begin until it is resumed',
     subject: kind,
     run: (client, name: string) => pauseJob(client, name),
-    returned: () => {},
     done: (_, name) => `${name} is paused: running jobs end, and within 5 s no other begins.`,
     already: 'It was paused already.',
   }),
@@ -120,7 +120,6 @@ export const jobs = {
     summary: 'Let the jobs of this name begin again',
     subject: kind,
     run: (client, name: string) => resumeJob(client, name),
-    returned: () => {},
     done: (_, name) => `${name} goes on: its jobs that wait come now.`,
     already: 'It was not paused.',
   }),
@@ -129,7 +128,6 @@ export const jobs = {
     summary: 'Forget the failures of a job, so that all that wait for its breaker run',
     subject: kind,
     run: (client, name: string) => closeBreaker(client, name),
-    returned: () => {},
     done: (_, name) => `The failures of ${name} are forgotten: its jobs that wait come now.`,
     already: 'It had no failures.',
   }),

@@ -3,11 +3,19 @@
 import { isStorable } from '../base/json.ts';
 import { type LimitFilter, limitStoreOf, listLimits } from '../features/limits/views.ts';
 import { wakeAll } from '../features/limits/wake.ts';
+import { eachOf } from '../kernel/enqueue/backends.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { change, look } from './operation.ts';
 
 const longestKey = 500;
 const mostAtOnce = 10_000;
+
+/** Where none does, the first one says so when it is asked. */
+function keepersOf(client: Client): readonly Client[] {
+  const keepers = eachOf(client).filter(({ stores }) => stores.limits);
+  return keepers.length > 0 ? keepers : [client];
+}
 
 export const limits = {
   list: look({
@@ -18,7 +26,17 @@ export const limits = {
         if (!isKey(text)) throw wrongOption(`${name} to be a text of at most ${longestKey} characters`);
       if (!Number.isSafeInteger(max) || max < 1 || max > mostAtOnce)
         throw wrongOption(`max to be an integer from 1 to ${mostAtOnce}, got ${max}`);
-      return listLimits(client, filter);
+      const pages = await Promise.all(keepersOf(client).map((one) => listLimits(one, filter)));
+      // A page of several backends ends where the first of them does.
+      const ends = pages.flatMap((page) => page.next ?? []).sort();
+      const next = ends[0] ?? null;
+      const all = pages.flatMap((page) => page.limits);
+      return {
+        limits: all
+          .filter(({ key }) => next === null || key <= next)
+          .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)),
+        next,
+      };
     },
   }),
   reset: change({
@@ -28,6 +46,7 @@ export const limits = {
       noun: 'limit',
       parameter: 'name',
       text: 'key of a limit',
+      homes: keepersOf,
       check(client, key) {
         limitStoreOf(client);
         if (!isKey(key) || key === '')

@@ -28,6 +28,8 @@ export interface Subject {
   readonly text: string;
   /** Of several backends those that have it; none = nobody knows. An operator does it on each. @default the client finds it */
   homes?(client: Client, given: string): readonly Client[] | Promise<readonly Client[]>;
+  /** Those that there are, for a surface where a name may be mistyped. None = any is tried. */
+  names?(client: Client, given: string): readonly string[] | Promise<readonly string[]>;
   /** Before an operator changes anything, or writes an entry. Throws for a value that cannot be meant. */
   check?(client: Client, given: string, ...more: readonly unknown[]): void | Promise<void>;
 }

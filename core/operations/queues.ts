@@ -12,6 +12,12 @@ const queue: Subject = {
   parameter: 'name',
   text: 'name of a queue',
   homes: (client, name) => eachOf(client).filter((one) => queuesOn(client.app, one.name!).includes(name)),
+  async names(client, name) {
+    const { queues } = client.app;
+    if (queues.includes(name)) return queues;
+    const used = await Promise.all(eachOf(client).map(async ({ backend }) => backend.admin?.stats() ?? []));
+    return used.flat().map((one) => one.queue);
+  },
   check(client, name) {
     checkQueue(name);
     adminOf(client);
@@ -47,16 +53,19 @@ const worker: Subject = {
   parameter: 'id',
   text: 'id of a worker',
   async homes(client, id) {
-    const since = client.app.clock.now() - forgetWorkerMs;
     const homes: Client[] = [];
     for (const one of eachOf(client)) {
       // One that does not answer may not be the one that has it.
-      const beats = await one.stores.workers.list(since).catch(() => []);
-      if (beats.some((beat) => beat.id === id)) homes.push(one);
+      const ids = await seenOn(one).catch((): string[] => []);
+      if (ids.includes(id)) homes.push(one);
     }
     return homes;
   },
+  names: async (client) => (await Promise.all(eachOf(client).map(seenOn))).flat(),
 };
+
+const seenOn = async ({ app, stores }: Client): Promise<readonly string[]> =>
+  (await stores.workers.list(app.clock.now() - forgetWorkerMs)).map(({ id }) => id);
 
 export const workers = {
   drain: change({

@@ -123,15 +123,21 @@ export const scheduleDefinition = named('ScheduleDefinition', {
   oneOf: [{ required: ['cron'] }, { required: ['everyMs'] }],
 });
 
+/** Whether it was made at run time. */
+export const isStored = async (client: Client, name: string): Promise<boolean> =>
+  keepsSchedules(client) && isName(name) && (await client.schedules.get(name)) !== null;
+
 /** An operator also means those in code; over HTTP there are only those that were made at run time. */
 export const schedule: Resource<StoredScheduleInfo> = {
   noun: 'schedule',
   parameter: 'name',
   text: 'name of a schedule',
+  async names(client, name) {
+    const inCode = client.app.schedules.map((one) => one.name);
+    return inCode.includes(name) || !(await isStored(client, name)) ? inCode : [name];
+  },
   async check(client, name) {
-    const isInCode = client.app.schedules.some((one) => one.name === name);
-    if (!isInCode && !(keepsSchedules(client) && isName(name) && (await client.schedules.get(name))))
-      scheduleNamed(client.app, name);
+    if (!(await schedule.names!(client, name)).includes(name)) scheduleNamed(client.app, name);
   },
   find: async ({ schedules }, name) => (isName(name) ? schedules.get(name) : null),
   needs: 'schedules',

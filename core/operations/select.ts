@@ -4,8 +4,12 @@ import { crypto } from '../base/crypto.ts';
 import type { DeadLetter, DeadLetterSummary, DeadLetters } from '../contract/admin.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import type { App } from '../kernel/app/app.ts';
+import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import { verified } from '../kernel/enqueue/anew.ts';
+import { eachOf } from '../kernel/enqueue/backends.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
 import { firstMax, pageOfDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
+import { cursorOf, positionIn, wrongCursor } from '../kit/records/filter.ts';
 import type { DeadLetterFilter, DeadLetterItem, DeadLetterItems } from './types.ts';
 
 const pageSize = 500;
@@ -44,15 +48,83 @@ export const queueOf = ({ queue }: DeadLetterFilter): { readonly queue?: string 
   queue === undefined ? {} : { queue };
 
 export interface Selected {
+  /** Of the backend, where there are several. */
+  readonly name?: string;
   readonly app: App;
   readonly deadLetters: DeadLetters;
 }
 
+/** The clients of all backends that can be administered. Where none can, the first one says so when it is asked. */
+export function administered(client: Client): readonly Client[] {
+  const able = eachOf(client).filter(({ backend }) => backend.admin);
+  return able.length > 0 ? able : [client];
+}
+
+export const selectedIn = (client: Client): readonly Selected[] =>
+  administered(client).map((one) => ({
+    app: one.app,
+    deadLetters: deadLettersOf(one),
+    ...(one.name !== undefined && { name: one.name }),
+  }));
+
+interface PageRequest {
+  readonly max?: number;
+  readonly after?: string;
+}
+
+/** Of all backends, newest first. */
+export async function newestItems(
+  homes: readonly Selected[],
+  filter: DeadLetterFilter,
+  { max = 100, after }: PageRequest = {},
+): Promise<DeadLetterItems> {
+  const [first] = homes;
+  if (homes.length === 1) return pageOfItems(first!, filter, { max, ...(after !== undefined && { after }) });
+  const places = placesIn(after);
+  const pages = await Promise.all(
+    homes
+      .filter(({ name }) => places[name!] !== null)
+      .map(async (home) => {
+        const place = places[home.name!];
+        const from = place ? { after: place } : {};
+        return { home, from, page: await pageOfItems(home, filter, { max, ...from }) };
+      }),
+  );
+  const all = pages.flatMap(({ page }) => page.letters);
+  const newest = new Set(all.toSorted((a, b) => b.diedAt - a.diedAt).slice(0, max));
+  const letters: DeadLetterItem[] = [];
+  for (const { home, from, page } of pages) {
+    const wanted = page.letters.filter((letter) => newest.has(letter)).length;
+    if (wanted === 0 && page.letters.length > 0) continue;
+    // Where only some are shown, a shorter page says where the next one begins.
+    const shown =
+      wanted === page.letters.length ? page : await pageOfItems(home, filter, { max: wanted, ...from });
+    letters.push(...shown.letters);
+    places[home.name!] = shown.next;
+  }
+  const isOver = homes.every(({ name }) => places[name!] === null);
+  return {
+    letters: letters.sort((a, b) => b.diedAt - a.diedAt),
+    next: isOver ? null : cursorOf(JSON.stringify(places)),
+  };
+}
+
+/** Where each backend goes on: `null` = it has no more, absent = at its newest. */
+function placesIn(after: string | undefined): Record<string, string | null> {
+  if (after === undefined) return {};
+  const [text] = positionIn(after, 'string');
+  try {
+    return JSON.parse(text) as Record<string, string | null>;
+  } catch {
+    throw wrongCursor(after);
+  }
+}
+
 /** Newest first. */
-export async function pageOfItems(
+async function pageOfItems(
   selected: Selected,
   filter: DeadLetterFilter,
-  { max = 100, after }: { readonly max?: number; readonly after?: string } = {},
+  { max = 100, after }: PageRequest,
 ): Promise<DeadLetterItems> {
   const { deadLetters } = selected;
   if (!deadLetters.page) return pageOfListed(selected, filter, max, after);

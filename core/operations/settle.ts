@@ -23,17 +23,14 @@ export async function retry(
   selection: DeadLetterSelection,
   options: RetryOptions = {},
 ): Promise<BulkResult> {
-  const { client } = host;
   checkBulk(selection, options);
-  const { perSecond, stopAbovePercent, signal } = options;
-  const watch = stopAbovePercent === undefined ? null : watchOf(client, stopAbovePercent, signal);
+  const { stopAbovePercent, signal } = options;
   const replaced = new Map<string, Replacement>();
-  return settle(host, 'dead.retry', selection, options, {
-    watch,
-    ...(perSecond !== undefined && { perSecond }),
+  return settle(host, 'dead.retry', selection, options, (client) => ({
+    watch: stopAbovePercent === undefined ? null : watchOf(client, stopAbovePercent, signal),
     check: (letters) => checked(client, letters, options.expiresInMs, replaced),
     act: (letters) => retryDeadLetters(client, letters.map(idOf), replaced),
-  });
+  }));
 }
 
 export async function discard(
@@ -42,10 +39,10 @@ export async function discard(
   options: BulkOptions = {},
 ): Promise<BulkResult> {
   checkBulk(selection, options);
-  return settle(host, 'dead.discard', selection, options, {
+  return settle(host, 'dead.discard', selection, options, (client) => ({
     check: async (letters) => ({ fit: letters, refused: [] }),
-    act: (letters) => discardAll(host.client, letters),
-  });
+    act: (letters) => discardAll(client, letters),
+  }));
 }
 
 /** A broker may move a message there by itself, and its record does not know. */
@@ -62,13 +59,13 @@ async function settle(
   host: OperatorHost,
   action: 'dead.retry' | 'dead.discard',
   selection: DeadLetterSelection,
-  options: BulkOptions,
-  work: BulkWork,
+  options: RetryOptions,
+  workOn: (home: Client) => BulkWork,
 ): Promise<BulkResult> {
-  if (options.dryRun) return inBulk(host.client, selection, options, work, () => {});
+  if (options.dryRun) return inBulk(host.client, selection, options, workOn, () => {});
   return audited(host, action, selectionText(selection, { ...options }), async (record) => {
     record(0);
-    const result = await inBulk(host.client, selection, options, work, record);
+    const result = await inBulk(host.client, selection, options, workOn, record);
     const { done, missing, refused, left, ended } = result;
     const parts = [
       ended === 'all' || ended === 'partly' ? '' : `ended: ${ended}`,

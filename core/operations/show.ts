@@ -4,20 +4,20 @@ import { toError } from '../base/failure.ts';
 import { maxDepth } from '../base/json.ts';
 import { masked } from '../base/mask.ts';
 import type { Envelope } from '../envelope/envelope.ts';
-import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { loadPayload } from '../kernel/enqueue/offload.ts';
 import { nowOf } from '../kernel/enqueue/skew.ts';
-import { getDeadLetter, summaryOf } from '../kit/records/dead-letter-pages.ts';
+import { summaryOf } from '../kit/records/dead-letter-pages.ts';
 import type { StoredPayload } from '../kit/records/payload.ts';
-import { editableOf, isExpired } from './edit.ts';
+import { editableOf, findDeadLetter, isExpired } from './edit.ts';
 import { envelopeIn, itemOf } from './select.ts';
 import type { DeadLetterDetail } from './types.ts';
 
-export async function show(client: Client, id: string): Promise<DeadLetterDetail | null> {
+export async function show(asked: Client, id: string): Promise<DeadLetterDetail | null> {
+  const on = await findDeadLetter(asked, id);
+  if (!on) return null;
+  const { client, letter: found } = on;
   const { app, stores } = client;
-  const found = await getDeadLetter(deadLettersOf(client), id);
-  if (!found) return null;
   const { body, reason } = found;
   const envelope = envelopeIn(app, body);
   const record = await stores.records.get(id);

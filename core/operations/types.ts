@@ -179,9 +179,10 @@ export interface EditOptions {
 
 export interface Operator {
   readonly identity: OperatorIdentity;
+  /** Of several backends all are looked through; an id is looked for on each. */
   readonly deadLetters: {
     page(filter: DeadLetterFilter, page?: { max?: number; after?: string }): Promise<DeadLetterItems>;
-    /** @param max letters to look at, newest first; 5,000 without it */
+    /** @param max letters to look at on each backend, newest first; 5,000 without it */
     groups(filter: DeadLetterFilter, max?: number): Promise<DeadLetterGroups>;
     /** `null` = there is no such dead letter. */
     show(id: string): Promise<DeadLetterDetail | null>;
@@ -202,18 +203,22 @@ export interface Operator {
     update(id: string, change: JobChange<unknown>): Promise<boolean>;
     /** Takes jobs that wait out of their queues, with their records. Of each id whether it waited. */
     remove(ids: readonly string[]): Promise<Readonly<Record<string, boolean>>>;
-    /** No job of this name begins any more, on any worker, until it is resumed. Workers hear of it within 5 s; running ones end normally. */
-    pause(job: string): Promise<void>;
-    resume(job: string): Promise<void>;
-    /** Forgets the failures of the job, so that all that wait for its breaker run. */
-    closeBreaker(job: string): Promise<void>;
+    /**
+     * No job of this name begins any more, on any worker, until it is resumed. Workers hear of it within 5 s; running ones end normally.
+     * `false` = it was paused already.
+     */
+    pause(job: string): Promise<boolean>;
+    /** `false` = it was not paused. */
+    resume(job: string): Promise<boolean>;
+    /** Forgets the failures of the job, so that all that wait for its breaker run. `false` = it had none. */
+    closeBreaker(job: string): Promise<boolean>;
     /** Those that are paused, and those whose breaker is open. None where no limits are kept. */
     stopped(): Promise<readonly StoppedJob[]>;
   };
   readonly limits: {
-    /** Those in use, and those that the app declares. Throws `CONFIG` where none are kept. */
+    /** Those in use, and those that the app declares; at most `max` of each backend. Throws `CONFIG` where none are kept. */
     list(filter?: LimitFilter): Promise<LimitPage>;
-    /** Frees its slots, ends its hold and makes the jobs that wait for it ready. `false` = no slot was in use, and it was not held. */
+    /** On each backend that keeps limits: frees its slots, ends its hold and makes the jobs that wait for it ready. `false` = no slot was in use, and it was not held. */
     reset(key: string): Promise<boolean>;
   };
   /** Throw `CONFIG` where none are kept. */
@@ -255,9 +260,10 @@ export interface Operator {
     /** As `client.schedules`: schedules made at run time. The other verbs take the names of both kinds. */
     upsert<Input>(definition: StoredScheduleDefinition<Input>): Promise<StoredScheduleInfo>;
     remove(name: string): Promise<boolean>;
-    /** Moments that fall due while it is paused are left out. */
-    pause(name: string): Promise<void>;
-    resume(name: string): Promise<void>;
+    /** Moments that fall due while it is paused are left out. `false` = it was paused already. */
+    pause(name: string): Promise<boolean>;
+    /** `false` = it was not paused. */
+    resume(name: string): Promise<boolean>;
   };
   readonly events: {
     /** As `client.emit`: resolves with how many jobs got it. */

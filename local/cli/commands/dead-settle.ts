@@ -170,7 +170,7 @@ async function planned(
 /** How many are meant, for a question or a bar. */
 async function totalOf({ flags, session }: Settling, selection: DeadLetterSelection): Promise<number> {
   const { max: limit } = flags;
-  const counted = await countOf(await deadAdmin(session), selection, limit);
+  const counted = await countOf([await deadAdmin(session)], selection, limit);
   if (counted !== null) return counted;
   const { deadLetters } = await session.operator();
   return (await deadLetters.discard(selection, { dryRun: true, ...given({ limit }) })).total ?? 0;

@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { type Contract, createApp, defineJob, type LongshoreEvent } from '../../../core/index.ts';
+import {
+  type Contract,
+  createApp,
+  defineJob,
+  type LongshoreEvent,
+  PermanentError,
+} from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { eventsIn } from '../../kit/events.ts';
@@ -18,13 +24,14 @@ let files = 0;
 
 const payload = z.object({ n: z.number() });
 
-/** `mail` belongs to `default`, `thumb` by itself and `resize` by its queue to `fast`. */
+/** `mail` belongs to `default`, `thumb` by itself and `resize` by its queue to `fast`. A payload below zero dies. */
 export function createBench(options: Partial<Parameters<typeof createApp>[0]> = {}) {
   const clock = createVirtualClock();
   const events: LongshoreEvent[] = [];
   const ran: string[] = [];
   const handle = async ({ n }: { n: number }, { job }: { job: string }) => {
     ran.push(`${job} ${n}`);
+    if (n < 0) throw new PermanentError('below zero');
     return n;
   };
   const mail = defineJob({ name: 'mail', payload, handle });

@@ -10,31 +10,26 @@ import type { Operator } from '../../../operations/types.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { Visitor } from '../access/identify.ts';
 import type { Done } from '../api.ts';
-import type { Endpoint, Run } from '../call.ts';
-import { missing } from './find.ts';
-
-/** The operator says which are not known. */
-const anyId = (_: Endpoint, id: string): string => id;
+import type { Run } from '../call.ts';
+import { knownName, missing } from './find.ts';
 
 /**
- * What an operator does to something with a name, as its record has it.
- * @param find the name, or a refusal where there is no such thing
+ * What an operator does to something with a name, as its record has it. A name that there is not is refused before.
  * @param more what there is to say beside the text of the record
  */
 export const change =
   (
     name: ChangeName,
-    find: (endpoint: Endpoint, given: string) => string | Promise<string> = anyId,
     more: (
       client: Client,
       target: string,
       done: Performed,
     ) => Partial<Done> | Promise<Partial<Done>> = () => ({}),
   ): Run =>
-  async (endpoint, { visitor, parameter }) => {
-    const target = await find(endpoint, parameter);
-    const done = await perform(await endpoint.operatorFor(visitor), name, target);
+  async (endpoint, { visitor, parameter: target }) => {
     const { nothing, subject } = changeNamed(name);
+    if (subject!.names) knownName(subject!.noun, target, await subject!.names(endpoint.client, target));
+    const done = await perform(await endpoint.operatorFor(visitor), name, target);
     if (done.outcome === 'unknown') throw missing(subject!.noun, target);
     if (done.outcome === 'nothing' && nothing !== undefined) throw new Refusal(409, 'CONFLICT', done.text);
     return { message: done.text, ...(await more(endpoint.client, target, done)) };

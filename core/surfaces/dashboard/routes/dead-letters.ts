@@ -1,5 +1,6 @@
 import { latestMs } from '../../../base/clock.ts';
 import { shown } from '../../../base/errors.ts';
+import { eachOf } from '../../../kernel/enqueue/backends.ts';
 import { reasons } from '../../../kit/records/partitions.ts';
 import type {
   DeadLetterFilter,
@@ -67,8 +68,8 @@ export function idsIn(value: unknown): readonly string[] {
 const look =
   (act: (operator: Operator, call: Call) => Promise<object>): Run =>
   async (endpoint, call) => {
-    const { backend } = endpoint.client;
-    if (!backend.admin) return noAdmin(backend.name);
+    const { client } = endpoint;
+    if (!eachOf(client).some(({ backend }) => backend.admin)) return noAdmin(client.backend.name);
     return act(await endpoint.operatorFor(call.visitor), call);
   };
 

@@ -13,6 +13,7 @@ import { believed } from '../../../kit/records/believe.ts';
 import { statuses } from '../../../kit/records/partitions.ts';
 import { type StoredPayload, payloadOf as shownPayload } from '../../../kit/records/payload.ts';
 import { goneAfterMs, runnerOf } from '../../../kit/worker-state.ts';
+import { keeperOf } from '../../../operations/resources.ts';
 import type { Done, JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Run } from '../call.ts';
 import { missing, unavailable } from './find.ts';
@@ -50,8 +51,9 @@ function itemOf({ attempts, output: _, ...record }: JobRecord): Omit<JobItem, 's
   return { ...record, runs: last?.attempt ?? 0, worker: last?.worker ?? null };
 }
 
-export const showJob: Run = async ({ client }, { url, parameter: id }) => {
+export const showJob: Run = async (endpoint, { url, parameter: id }) => {
   const asked = queryOf(url, wholeQuery);
+  const client = await keeperOf(endpoint.client, id);
   const { stores } = client;
   if (stores.records.recordsDisabled) return noRecords(client);
   const record = believed(client.app, await stores.records.get(id));
@@ -134,9 +136,10 @@ export const noRecords = ({ backend }: Client): Unavailable =>
   );
 
 /** A job that no longer waits for its time may wait for something else. */
-export async function whatElseWaits({ stores, ...client }: Client, id: string): Promise<Partial<Done>> {
-  const record = await stores.records.get(id);
-  const waits = record ? await whyWaits({ stores, ...client }, record) : [];
+export async function whatElseWaits(asked: Client, id: string): Promise<Partial<Done>> {
+  const client = await keeperOf(asked, id);
+  const record = await client.stores.records.get(id);
+  const waits = record ? await whyWaits(client, record) : [];
   const others = waits.filter((why) => why !== onlyAWorker);
   if (others.length === 0) return {};
   return { message: `It no longer waits for its time. It may still wait: ${others.join('; ')}.` };

@@ -1,14 +1,15 @@
 import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
+import { eachOf } from '../../../kernel/enqueue/backends.ts';
 import type { StoppedView } from '../api.ts';
-import type { Endpoint, Run } from '../call.ts';
+import type { Run } from '../call.ts';
 import { change } from './change.ts';
-import { knownName, noLimits } from './find.ts';
+import { noLimits } from './find.ts';
 import { integer, membersOf, pageQuery, queryOf, text, textMember, wrong } from './query.ts';
 
 export const listLimits: Run = async (endpoint, { url, visitor }) => {
   const asked = queryOf(url, { prefix: text, ...pageQuery, max: integer(1, 1_000) });
-  const { backend, stores } = endpoint.client;
-  if (!stores.limits) return noLimits(backend.name);
+  const { client } = endpoint;
+  if (!eachOf(client).some(({ stores }) => stores.limits)) return noLimits(client.backend.name);
   const { limits } = await endpoint.operatorFor(visitor);
   return limits.list(asked);
 };
@@ -24,7 +25,3 @@ export const listStopped: Run = async ({ client }) => {
   if (!client.stores.limits) return noLimits(client.backend.name);
   return (await stoppedJobs(client)) satisfies StoppedView[];
 };
-
-/** A job of the app. */
-export const jobIn = ({ client }: Endpoint, given: string): string =>
-  knownName('job', given, [...client.app.jobs.keys()]);

@@ -7,8 +7,10 @@ import type { Schedule } from '../../../kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
 import { keepsSchedules } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
+import { isStored } from '../../../operations/resources.ts';
 import type { ScheduleDetail, ScheduleView, StoredScheduleList, StoredScheduleView } from '../api.ts';
-import type { Endpoint, Run } from '../call.ts';
+import type { Run } from '../call.ts';
+import { change } from './change.ts';
 import { knownName, missing, unavailable } from './find.ts';
 import { pageQuery, queryOf, text } from './query.ts';
 
@@ -105,17 +107,8 @@ function scheduleIn({ app }: Client, wanted: string): Schedule {
 
 const isInCode = ({ app }: Client, name: string): boolean => app.schedules.some((one) => one.name === name);
 
-/** In code or made at run time. */
-export async function nameIn({ client }: Endpoint, given: string): Promise<string> {
-  if (!isInCode(client, given) && (await isStored(client, given))) return given;
-  return scheduleIn(client, given).name;
-}
-
-const isStored = async (client: Client, name: string): Promise<boolean> =>
-  keepsSchedules(client) && isName(name) && (await client.schedules.get(name)) !== null;
-
 /** One in code is removed there. */
-export async function storedNameIn({ client }: Endpoint, given: string): Promise<string> {
-  if (await isStored(client, given)) return given;
-  throw missing('schedule made at run time', given);
-}
+export const removeStored: Run = async (endpoint, call) => {
+  if (await isStored(endpoint.client, call.parameter)) return change('schedules.remove')(endpoint, call);
+  throw missing('schedule made at run time', call.parameter);
+};
