@@ -1,7 +1,7 @@
 /** `longshore/aws`: SQS as a queue, and the app as Lambda functions. */
 
 import { refuseRenamed } from '../../core/base/checks.ts';
-import { onDemand } from '../../core/base/lazy.ts';
+import { door, onDemand } from '../../core/base/lazy.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import { abilitiesOf, checkAbilities } from '../../core/kernel/enqueue/abilities.ts';
@@ -11,8 +11,7 @@ import type { OtherBackends } from '../../core/routing/other-backends.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';
 import type { ScheduleResult } from '../../core/serverless/schedule.ts';
 import type { HttpOptions } from '../../core/surfaces/http/index.ts';
-import type { HttpResult } from './lambda/events.ts';
-import { checkWorkerOptions, type Worker, type WorkerOptions } from './lambda/options.ts';
+import { checkWorkerOptions, type HttpResult, type Worker, type WorkerOptions } from './lambda/events.ts';
 import type { SqsBackend } from './sqs/index.ts';
 
 export type { Foreign } from '../../core/contract/foreign.ts';
@@ -73,7 +72,7 @@ export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
     (await import('../../core/serverless/schedule.ts')).createScheduleHandler(await client()),
   );
   const enqueue = onDemand(async () =>
-    (await import('./lambda/enqueue.ts')).createEnqueueHandler(await client(), options),
+    http(async ({ createEnqueueHandler }) => createEnqueueHandler(await client(), options)),
   );
   return {
     worker: async (event, context) => (await worker())(event, context),
@@ -89,4 +88,6 @@ export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
 export const lambdaHttp =
   (handle: (request: Request) => Promise<Response>): ((event: unknown) => Promise<HttpResult>) =>
   async (event) =>
-    (await import('./lambda/http.ts')).answerHttp(event, handle);
+    http(({ answerHttp }) => answerHttp(event, handle));
+
+const http = door(() => import('./lambda/http.ts'));

@@ -1,8 +1,9 @@
 /** What the clients of the AWS SDK have in common. */
 
+import { config, LongshoreError } from '../../core/base/errors.ts';
+import { toError } from '../../core/base/failure.ts';
 import { isOnThisMachine } from '../../core/base/loopback.ts';
 import { unusable } from '../../core/base/optional.ts';
-import { guarded } from './lambda/guard.ts';
 
 /** A client of the SDK. Described by its shape, so that a program without its types compiles. */
 export interface SdkClient {
@@ -52,4 +53,117 @@ function created<Client>(sdk: string, create: (settings: object) => Client, sett
 export function endpointFor(service: string, { endpoint }: Target): string | undefined {
   const { AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: ignored, AWS_ENDPOINT_URL: all } = process.env;
   return endpoint ?? (ignored === 'true' ? undefined : process.env[`AWS_ENDPOINT_URL_${service}`] || all);
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/*
+ * A developer's machine or a CI job often has credentials for AWS, and a test could create, fill or empty real queues with them. So a
+ * request reaches AWS only in production, or where a flag allows it.
+ */
+
+/** Set by services that run containers. A worker there needs no flag. */
+const cloudMarks = [
+  'AWS_EXECUTION_ENV',
+  'ECS_CONTAINER_METADATA_URI_V4',
+  'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
+  'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+  'AWS_WEB_IDENTITY_TOKEN_FILE',
+  'KUBERNETES_SERVICE_HOST',
+];
+
+/** AWS's own names, those of its partitions and its dual-stack endpoints. */
+const realHost =
+  /(^|\.)(amazonaws\.(com|com\.cn|eu)|api\.(aws|amazonwebservices\.com\.cn)|on\.aws|(c2s\.ic|sc2s\.sgov|csp\.hci\.ic)\.gov)$/i;
+
+const isSet = (value: string | undefined): boolean =>
+  value !== undefined && !/^(|0|false|no|off)$/i.test(value);
+
+/** Why a request to this host must not be made from here; `null` when it may. */
+export function refusalOf(hostname: string, env: Env): string | null {
+  if (!realHost.test(hostname) || isSet(env.LONGSHORE_ALLOW_AWS)) return null;
+  if (isSet(env.AWS_LAMBDA_FUNCTION_NAME) && !isSet(env.AWS_SAM_LOCAL)) return null;
+  const here = localSign(env);
+  return here && `Expected an endpoint on this machine (${here}), got ${hostname}`;
+}
+
+function localSign(env: Env): string | null {
+  if (isSet(env.CI)) return 'CI is set';
+  const { NODE_ENV: mode = '' } = env;
+  if (mode === 'test' || mode === 'development') return `NODE_ENV=${mode}`;
+  if (mode !== '' || cloudMarks.some((name) => env[name])) return null;
+  return 'NODE_ENV is not production';
+}
+
+interface Command {
+  readonly middlewareStack: { add(middleware: unknown, options: unknown): void };
+}
+
+/**
+ * The client, with a check of every request before it is signed and sent, whatever decided on its host.
+ * @param hasRealCredentials which a server on this machine must not get
+ */
+export function guarded<Client extends { send(command: never): Promise<unknown> }>(
+  client: Client,
+  hasRealCredentials = false,
+): Client {
+  const send = (command: Command): Promise<unknown> => {
+    command.middlewareStack.add(refuse(hasRealCredentials), { step: 'build', name: 'longshoreGuard' });
+    return client.send(command as never);
+  };
+  return new Proxy(client, {
+    get(target, name) {
+      if (name === 'send') return send;
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+}
+
+type Handler = (args: { readonly request?: { readonly hostname?: string } }) => unknown;
+
+const refuse =
+  (hasRealCredentials: boolean) =>
+  (next: Handler): Handler =>
+  (args) => {
+    const { hostname = '' } = args.request ?? {};
+    const problem = refusalOf(hostname, process.env);
+    if (problem !== null) {
+      throw config(
+        `${problem}. Name a local server with endpoint or AWS_ENDPOINT_URL; if you mean AWS itself, set NODE_ENV=production or LONGSHORE_ALLOW_AWS=1.`,
+      );
+    }
+    if (hasRealCredentials && isOnThisMachine(`http://${hostname}`)) {
+      throw config(
+        `Expected endpoint or AWS_ENDPOINT_URL to name a server on this machine, got ${hostname} from a profile of AWS. The request would be signed with your own credentials.`,
+      );
+    }
+    return next(args);
+  };
+
+/** How to fix the configuration, by the names of the SDK's errors. */
+export type Remedies = Readonly<Record<string, string>>;
+
+const credentials = 'Check the credentials.';
+const always: Remedies = {
+  UnrecognizedClientException: credentials,
+  InvalidAccessKeyId: credentials,
+  InvalidClientTokenId: credentials,
+  ExpiredToken: credentials,
+  ExpiredTokenException: credentials,
+  SignatureDoesNotMatch: credentials,
+  // It has no name of its own.
+  'Region is missing': 'Give the region option, or set AWS_REGION.',
+  CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
+};
+
+/** @param failed for people: `S3 failed while fetching a payload (bucket jobs)` */
+export function sdkError(failed: string, cause: unknown, remedies: Remedies): LongshoreError {
+  if (cause instanceof LongshoreError) return cause;
+  const { name, message, code = '' } = toError(cause) as NodeJS.ErrnoException;
+  const remedy = remedies[name] ?? remedies[code] ?? always[name] ?? always[message];
+  const text = `${failed}: ${message || name}`;
+  const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
+  if (remedy === undefined) return new LongshoreError('BACKEND', sentence, { cause });
+  return new LongshoreError('CONFIG', `${sentence} ${remedy}`, { cause });
 }

@@ -17,8 +17,9 @@ import {
   type HttpRequestLike,
   type HttpResponseInit,
   loadFunctions,
-} from './app/host.ts';
-import { requestOf, resultOf } from './app/http.ts';
+  requestOf,
+  resultOf,
+} from './app/http.ts';
 import { createRunning, type Running } from './app/instance.ts';
 import { createWorker, type WorkerOptions } from './app/worker.ts';
 import type { Credential } from './service-bus/access.ts';

@@ -5,9 +5,7 @@
 
 import type { SBQueue } from '@azure/arm-servicebus';
 import { alertParameters, alertResources } from './alerts.ts';
-import { ids, named, parameter, storageName } from './names.ts';
-import { rolesDeployment } from './roles.ts';
-import { storageResources } from './storage.ts';
+import { ids, named, parameter, stateName, storageName } from './names.ts';
 
 export const queueProperties = {
   lockDuration: 'PT1M', // a killed host's messages come back after it
@@ -198,3 +196,120 @@ export function template(queues: readonly string[], sessions: readonly string[] 
     ],
   };
 }
+
+const account = (name: string) => ({
+  type: 'Microsoft.Storage/storageAccounts',
+  apiVersion: '2023-05-01',
+  name: `[${name}]`,
+  location: parameter('location'),
+  kind: 'StorageV2',
+  sku: { name: 'Standard_LRS' },
+  properties: {
+    allowBlobPublicAccess: false,
+    allowSharedKeyAccess: false,
+    minimumTlsVersion: 'TLS1_2',
+    supportsHttpsTrafficOnly: true,
+  },
+});
+
+const part = (
+  accountName: string,
+  type: string,
+  path: string,
+  dependsOn: string,
+  properties: object = {},
+) => ({
+  type: `Microsoft.Storage/storageAccounts/${type}`,
+  apiVersion: '2023-05-01',
+  name: `[concat(${accountName}, '/${path}')]`,
+  dependsOn: [`[${dependsOn}]`],
+  properties,
+});
+
+/** Leftover payloads: of messages that were never sent, and of dead letters that were discarded or have expired. */
+const leftOver = {
+  policy: {
+    rules: [
+      {
+        name: 'left-over-payloads',
+        type: 'Lifecycle',
+        definition: {
+          filters: { blobTypes: ['blockBlob'], prefixMatch: ['claims/longshore/claims/'] },
+          actions: { baseBlob: { delete: { daysAfterModificationGreaterThan: 120 } } },
+        },
+      },
+    ],
+  },
+};
+
+/** Two accounts without keys: one for the Functions host and the app's code, one for the state of jobs and the shop's files. */
+const storageResources = [
+  account(storageName),
+  part(storageName, 'blobServices/containers', 'default/app-package', ids.storage),
+  account(stateName),
+  part(stateName, 'tableServices', 'default', ids.state),
+  part(stateName, 'tableServices/tables', 'default/jobs', ids.tables),
+  part(stateName, 'blobServices', 'default', ids.state),
+  part(stateName, 'blobServices/containers', 'default/claims', ids.blobs),
+  part(stateName, 'blobServices/containers', 'default/shop', ids.blobs),
+  part(stateName, 'managementPolicies', 'default', ids.blobs, leftOver),
+];
+
+/** What the app's own identity may do: roles that Azure has everywhere under these ids. */
+export const roles = {
+  // Not Sender and Receiver: without its right to manage, the scaler guesses by peeking at the first few messages, and a
+  // queue that begins with delayed ones gets too few instances.
+  'Azure Service Bus Data Owner': '090c5cfd-751d-490a-894a-3ce6f1109419',
+  'Storage Blob Data Owner': 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b',
+  'Storage Table Data Contributor': '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3',
+  'Storage Blob Data Contributor': 'ba92f5b4-2d11-453d-a403-e96b0029c9fe',
+  'Monitoring Metrics Publisher': '3913510d-42f4-4e42-8a64-420c390055eb',
+} as const;
+
+const grants: readonly [role: keyof typeof roles, scope: keyof typeof ids][] = [
+  ['Azure Service Bus Data Owner', 'namespace'],
+  ['Storage Blob Data Owner', 'storage'],
+  ['Storage Table Data Contributor', 'table'],
+  ['Storage Blob Data Contributor', 'claims'],
+  ['Storage Blob Data Contributor', 'shop'],
+  ['Monitoring Metrics Publisher', 'insights'],
+];
+
+const roleAssignment = ([role, scope]: (typeof grants)[number]) => ({
+  type: 'Microsoft.Authorization/roleAssignments',
+  apiVersion: '2022-04-01',
+  name: `[guid(${ids[scope]}, parameters('principalId'), '${roles[role]}')]`,
+  scope: `[${ids[scope]}]`,
+  properties: {
+    roleDefinitionId: `[subscriptionResourceId('Microsoft.Authorization/roleDefinitions', '${roles[role]}')]`,
+    principalId: parameter('principalId'),
+    principalType: 'ServicePrincipal',
+    description: `${role} for the function app`,
+  },
+});
+
+/**
+ * A deployment inside the deployment. An app that is made again has another identity, and so needs assignments of other names: Azure
+ * changes the identity of none. But a name may not depend on what is known only while the template is deployed, as identities are;
+ * on a parameter it may.
+ */
+const rolesDeployment = {
+  type: 'Microsoft.Resources/deployments',
+  apiVersion: '2022-09-01',
+  name: named('-roles'),
+  dependsOn: [ids.site, ...grants.map(([, scope]) => ids[scope])].map((id) => `[${id}]`),
+  properties: {
+    mode: 'Incremental',
+    expressionEvaluationOptions: { scope: 'Inner' },
+    parameters: {
+      name: { value: parameter('name') },
+      principalId: { value: `[reference(${ids.site}, '2024-04-01', 'full').identity.principalId]` },
+    },
+    template: {
+      $schema: 'https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#',
+      contentVersion: '1.0.0.0',
+      parameters: { name: { type: 'string' }, principalId: { type: 'string' } },
+      resources: grants.map(roleAssignment),
+    },
+  },
+};

@@ -3,6 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import type { KeyClaim, KeyStore } from '../../contract/store.ts';
+import type { Section } from '../texts/section.ts';
 
 export interface StoredKey {
   /** `null` = released or completed. */
@@ -26,6 +27,17 @@ export interface KeyTable {
   write(key: string, stored: StoredKey, over: string | null): Promise<boolean>;
   remove(key: string, version: string): Promise<boolean>;
 }
+
+/** Keys as texts of a section. */
+export const textKeys = (section: Pick<Section, 'read' | 'write' | 'remove'>): KeyTable => ({
+  async read(key) {
+    const found = await section.read(key);
+    return found && { stored: JSON.parse(found.text) as StoredKey, version: found.version };
+  },
+  write: async (key, stored, over) =>
+    (await section.write(key, JSON.stringify(stored), over, endOf(stored))) !== null,
+  remove: (key, version) => section.remove(key, version),
+});
 
 /** What becomes of a key: it is left, removed, or written. */
 interface Decision<T> {

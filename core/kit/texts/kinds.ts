@@ -1,4 +1,4 @@
-/** Where the tables of clouds keep texts: those of limits and batches, those of steps, and all others apart, as version 0.1.0 has put them. */
+/** Where the tables of clouds keep texts: keys, those of limits and batches, those of steps, and all others apart, as version 0.1.0 has put them. */
 
 import type { NamedText, TextRange } from '../../contract/texts.ts';
 import { sortable } from '../records/sortable.ts';
@@ -8,18 +8,22 @@ export type Kind<Place> = Place & {
   readonly begin: string;
 };
 
-export function kindsOf<Place>(places: Readonly<Record<'limits' | 'batches' | 'others' | 'steps', Place>>) {
+export function kindsOf<Place>(
+  places: Readonly<Record<'keys' | 'limits' | 'batches' | 'others' | 'steps', Place>>,
+) {
   const listed: readonly Kind<Place>[] = [
     { begin: 'limit/', ...places.limits },
     { begin: 'batch/', ...places.batches },
     { begin: '', ...places.others },
   ];
-  /** Nobody lists them. */
+  /** Nobody lists these. */
   const steps: Kind<Place> = { begin: '', ...places.steps };
+  const keys: Kind<Place> = { begin: 'key/', ...places.keys };
   return {
-    steps,
-    of: (name: string): Kind<Place> =>
-      /^(job|event|result):/.test(name) ? steps : listed.find(({ begin }) => name.startsWith(begin))!,
+    of(name: string): Kind<Place> {
+      if (name.startsWith(keys.begin)) return keys;
+      return /^(job|event|result):/.test(name) ? steps : listed.find(({ begin }) => name.startsWith(begin))!;
+    },
     /** @param ofKind lists the texts of a kind alone */
     async list(
       { prefix, max }: TextRange,

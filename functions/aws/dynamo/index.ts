@@ -1,22 +1,19 @@
 /** Keys, records and workers in one DynamoDB table: an app on AWS needs no other database. */
 
-import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import { endOf, type KeyTable, keyStore, type StoredKey } from '../../../core/kit/records/keys.ts';
+import { keyStore, textKeys } from '../../../core/kit/records/keys.ts';
 import { defaultRetention, recordStore } from '../../../core/kit/records/store.ts';
+import { sectionOf } from '../../../core/kit/texts/section.ts';
 import { mostSlotsOfItem, storesOf } from '../../../core/kit/texts/stores.ts';
-import { type Dynamo, openDynamo } from './api.ts';
-import { dynamoDiagnosis } from './diagnose.ts';
-import { migrateTable } from './migrate.ts';
-import type { DynamoStoreOptions, DynamoTableOptions } from './options.ts';
+import { dynamoDiagnosis, migrateTable } from './migrate.ts';
 import { dynamoRecords } from './records.ts';
-import { expiry } from './sort-keys.ts';
+import { type DynamoStoreOptions, type DynamoTableOptions, openDynamo } from './sdk.ts';
 import { dynamoTable } from './table.ts';
 import { dynamoTexts } from './texts.ts';
 
-export type { DynamoStoreOptions, DynamoTableOptions } from './options.ts';
+export type { DynamoStoreOptions, DynamoTableOptions } from './sdk.ts';
 export { type DynamoTable, dynamoTable } from './table.ts';
 
 /**
@@ -66,29 +63,11 @@ function openStores(
   const stores = storesOf(dynamoTexts(dynamo), clock, { mostSlots: mostSlotsOfItem, mostWaiters });
   const retention = { ...defaultRetention, ...options.retention };
   return {
-    keys: keyStore(keysIn(dynamo), clock),
+    keys: keyStore(textKeys(sectionOf(stores.texts, 'key/')), clock),
     records: recordStore(dynamoRecords(dynamo, retention), { clock, retention }),
     ...stores,
     limits: { ...stores.limits, mostPerSecond },
     load: dynamo.api,
     close: dynamo.close,
-  };
-}
-
-function keysIn(dynamo: Dynamo): KeyTable {
-  const pkOf = (key: string): string => `key#${key}`;
-  const during = 'writing a key';
-  return {
-    async read(key) {
-      const [item] = await dynamo.call(during, (api) => api.read([pkOf(key)]));
-      if (!item) return null;
-      return { stored: JSON.parse(item.key as string) as StoredKey, version: item.version as string };
-    },
-    write: (key, stored, over) =>
-      dynamo.call(during, (api) => {
-        const item = { pk: pkOf(key), version: randomUUID(), key: JSON.stringify(stored) };
-        return api.write({ ...item, expiresAt: expiry(endOf(stored)) }, over);
-      }),
-    remove: (key, version) => dynamo.call(during, (api) => api.remove(pkOf(key), version)),
   };
 }

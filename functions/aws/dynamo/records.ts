@@ -6,19 +6,19 @@ import { type Index, pageIn } from '../../../core/kit/records/pages.ts';
 import { finalStatuses, pastOf, shardOf, statuses } from '../../../core/kit/records/partitions.ts';
 import { agesFrom, isDead, type RecordRow } from '../../../core/kit/records/row.ts';
 import type { Past, RecordQuery, RecordTable, RowPage, Versioned } from '../../../core/kit/records/store.ts';
-import type { Dynamo } from './api.ts';
-import type { Item } from './sdk.ts';
+import type { Dynamo, Item } from './sdk.ts';
 import {
   expiry,
   idOf,
+  partitionKey,
   partitionOf,
   partitionsOf,
   partitionsPerStatus,
   pkOf,
+  sortKey,
   sortKeyOf,
   statusOf,
-} from './sort-keys.ts';
-import { partitionKey, sortKey } from './table.ts';
+} from './table.ts';
 
 /** One purge call removes at most so many records of one index partition. */
 const stepSize = 100;

@@ -1,10 +1,12 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import type { Clock } from '../../../core/base/clock.ts';
 import { optional } from '../../../core/base/optional.ts';
 import { slices } from '../../../core/base/slices.ts';
-import { endpointFor, openClient } from '../sdk-client.ts';
-import type { DynamoTableOptions } from './options.ts';
+import type { Retention } from '../../../core/contract/store.ts';
+import { type Service, serviceOf } from '../../../core/kit/service.ts';
+import { endpointFor, openClient, type Remedies, type SdkClient, sdkError } from '../sdk-client.ts';
 import { type DynamoTable, indexName, partitionKey, sortKey } from './table.ts';
 
 /** An item without the types of DynamoDB; attributes without a value are left out. */
@@ -206,4 +208,34 @@ function itemOf(attributes: Attributes): Item {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, { S, N }]) => [name, N === undefined ? S! : Number(N)]),
   );
+}
+
+export type Dynamo = Service<DynamoApi>;
+
+export const openDynamo = (options: DynamoTableOptions): Dynamo =>
+  serviceOf(
+    () => openApi(options),
+    (during, error) => sdkError(`DynamoDB failed while ${during} (table ${options.table})`, error, remedies),
+  );
+
+const remedies: Remedies = {
+  ResourceNotFoundException:
+    'Create the table with `longshore migrate`, createDynamoTable() or a template, in the same region.',
+  AccessDeniedException:
+    'Allow GetItem, PutItem, DeleteItem, BatchGetItem and Query on the table and its index; `longshore migrate` needs DescribeTable, CreateTable and UpdateTimeToLive too, and `longshore doctor` DescribeTimeToLive.',
+};
+
+export interface DynamoTableOptions {
+  readonly table: string;
+  /** Your own `DynamoDBClient`; `close()` leaves it open. @default one of our own, set up by the usual AWS variables */
+  readonly client?: SdkClient;
+  readonly region?: string;
+  /** Instead of AWS, for example `http://127.0.0.1:8000`. */
+  readonly endpoint?: string;
+}
+
+export interface DynamoStoreOptions extends DynamoTableOptions {
+  /** @default 7 days for completed, 90 days for dead */
+  readonly retention?: Partial<Retention>;
+  readonly clock?: Clock;
 }

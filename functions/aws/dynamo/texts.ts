@@ -1,4 +1,4 @@
-/** Texts by name in the table, which can compare and swap: what all stores but keys and records are made of. */
+/** Texts by name in the table, which can compare and swap: what all stores but records are made of. */
 
 import { randomUUID } from 'node:crypto';
 import type { NamedText, TextRange, TextStore, TextWrite } from '../../../core/contract/texts.ts';
@@ -6,10 +6,8 @@ import { forEach } from '../../../core/kit/parallel.ts';
 import { shardOf } from '../../../core/kit/records/partitions.ts';
 import { sortable, sortableRange } from '../../../core/kit/records/sortable.ts';
 import { type Kind, kindsOf, rankAmong } from '../../../core/kit/texts/kinds.ts';
-import type { Dynamo } from './api.ts';
-import type { DynamoApi, Item } from './sdk.ts';
-import { expiry } from './sort-keys.ts';
-import { partitionKey, sortKey } from './table.ts';
+import type { Dynamo, DynamoApi, Item } from './sdk.ts';
+import { expiry, partitionKey, sortKey } from './table.ts';
 
 const shards = 8;
 const longestPage = 1_000;
@@ -18,16 +16,19 @@ interface Place {
   /** What keys of the items begin with, in place of what the names begin with. */
   readonly pk: string;
   readonly shelf: string;
+  /** The attribute that holds the text. */
+  readonly text: 'state' | 'key';
 }
 
 const kinds = kindsOf<Place>({
-  limits: { pk: 'limit#', shelf: 'limits' },
-  batches: { pk: 'batch#', shelf: 'batches' },
-  others: { pk: 'text#', shelf: 'texts' },
-  steps: { pk: 'step#', shelf: '' },
+  keys: { pk: 'key#', shelf: '', text: 'key' },
+  limits: { pk: 'limit#', shelf: 'limits', text: 'state' },
+  batches: { pk: 'batch#', shelf: 'batches', text: 'state' },
+  others: { pk: 'text#', shelf: 'texts', text: 'state' },
+  steps: { pk: 'step#', shelf: '', text: 'state' },
 });
 /** Nobody lists these, and an index entry costs as much as the item. */
-const unlisted = /^(job:|event:|result:|limit\/h|batch\/[^lo]|audit-id\/)/;
+const unlisted = /^(key\/|job:|event:|result:|limit\/h|batch\/[^lo]|audit-id\/)/;
 
 function pkOf(name: string): string {
   const { begin, pk } = kinds.of(name);
@@ -35,10 +36,10 @@ function pkOf(name: string): string {
 }
 
 function itemOf({ name, text, endsAt }: TextWrite, version: string): Item {
-  const { begin, shelf } = kinds.of(name);
+  const { begin, shelf, text: attribute } = kinds.of(name);
   const rest = name.slice(begin.length);
   return {
-    ...{ pk: pkOf(name), version, state: text, expiresAt: endsAt === null ? null : expiry(endsAt) },
+    ...{ pk: pkOf(name), version, [attribute]: text, expiresAt: endsAt === null ? null : expiry(endsAt) },
     ...(!unlisted.test(name) && {
       [partitionKey]: `${shelf}#${shardOf(rest, shards)}`,
       [sortKey]: sortable(rest),
@@ -46,7 +47,9 @@ function itemOf({ name, text, endsAt }: TextWrite, version: string): Item {
   };
 }
 
-const textOf = ({ state, version }: Item) => ({ text: state as string, version: version as string });
+const textOf = ({ state, key = null, version }: Item) => {
+  return { text: (state ?? key) as string, version: version as string };
+};
 
 export function dynamoTexts(dynamo: Dynamo): TextStore {
   /** Answers in the order of the texts. */

@@ -1,6 +1,8 @@
 /** Whatever speaks fetch, as Lambda calls a function with a URL or an HTTP API. */
 
 import { config, shown } from '../../../core/base/errors.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
+import { createHttpHandler, type HttpOptions } from '../../../core/surfaces/http/index.ts';
 import type { HttpEvent, HttpResult } from './events.ts';
 
 export async function answerHttp(
@@ -49,4 +51,13 @@ async function resultOf(response: Response): Promise<HttpResult> {
       : await response.text(),
     isBase64Encoded,
   };
+}
+
+/** Jobs over HTTP. */
+export function createEnqueueHandler(
+  client: Client,
+  options: HttpOptions,
+): (event: unknown) => Promise<HttpResult> {
+  const handle = createHttpHandler(client, options);
+  return (event) => answerHttp(event, handle);
 }

@@ -4,11 +4,7 @@ import { config, shown } from '../../../core/base/errors.ts';
 import { optional } from '../../../core/base/optional.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
 import { serviceOf } from '../../../core/kit/service.ts';
-import { endpointFor, openClient } from '../sdk-client.ts';
-import { type Remedies, sdkError } from '../sdk-error.ts';
-import type { S3PayloadsOptions } from './options.ts';
-
-export type { S3Client, S3PayloadsOptions } from './options.ts';
+import { endpointFor, openClient, type Remedies, type SdkClient, sdkError } from '../sdk-client.ts';
 
 /**
  * Loads the SDK with the first large payload. Give the bucket a lifecycle rule that removes leftovers after some 30 days:
@@ -82,4 +78,18 @@ async function openS3({
       await client.send(new DeleteObjectCommand({ Bucket, Key }));
     },
   };
+}
+
+/** An `S3Client` of `@aws-sdk/client-s3`. */
+export type S3Client = SdkClient;
+
+export interface S3PayloadsOptions {
+  readonly bucket: string;
+  /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
+  readonly prefix?: string;
+  /** @default one of our own, set up by the usual AWS variables */
+  readonly client?: S3Client;
+  readonly region?: string;
+  /** Instead of AWS; the bucket's name then stands in the path. */
+  readonly endpoint?: string;
 }

@@ -1,9 +1,12 @@
 /** Asks SQS whether a queue can do what it has to. */
 
 import { config } from '../../../core/base/errors.ts';
-import type { Problem, QueueNeeds } from '../../../core/contract/diagnosis.ts';
+import { toError } from '../../../core/base/failure.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
+import type { Check, DiagnosisRequest, Problem, QueueNeeds } from '../../../core/contract/diagnosis.ts';
+import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import type { Connection } from './connection.ts';
-import { maxBodyBytes } from './limits.ts';
+import { maxBodyBytes } from './message.ts';
 import type { QueueAddress } from './queues.ts';
 import type { QueueAttribute } from './sdk.ts';
 
@@ -34,7 +37,7 @@ interface Lane {
   readonly redrive: RedrivePolicy;
 }
 
-export interface LookedQueue {
+interface LookedQueue {
   readonly lanes: readonly Lane[];
   /** Of the dead-letter queue. */
   readonly letters: Attributes;
@@ -81,7 +84,7 @@ export async function lookAt({ queues, addressOf, call }: Connection, queue: str
 }
 
 /** On a FIFO queue a message may be delivered, and counted, whenever one before it in its group is: however often that fails. */
-export function receivesOf({ address, redrive }: Lane, needs: QueueNeeds | null): Problem | null {
+function receivesOf({ address, redrive }: Lane, needs: QueueNeeds | null): Problem | null {
   const { name, url, fifo } = address;
   const { maxReceiveCount: most = mostReceives } = redrive;
   const wanted = needs === null ? 1 : needs.maxRetries + spareReceives;
@@ -144,3 +147,71 @@ function adviceOfLane(
   }
   return advice;
 }
+
+interface LookedFor {
+  readonly name: string;
+  readonly needs: QueueNeeds;
+  readonly looked: LookedQueue | Error;
+}
+
+interface SqsFacts {
+  /** Every queue that is configured, as SQS shows it, or why it does not. */
+  queues(): Promise<readonly LookedFor[]>;
+}
+
+export function sqsDiagnosis(connection: Connection, { needsOf }: DiagnosisRequest): Check[] {
+  const queues = onDemand(() =>
+    Promise.all(
+      connection.queues.all().map(async ({ name }): Promise<LookedFor> => {
+        const looked = await lookAt(connection, name).catch(toError);
+        return { name, needs: needsOf(name), looked };
+      }),
+    ),
+  );
+  return checksOf(sqsChecks, { queues });
+}
+
+/** Those that could be looked at; of the others sqs.queues tells. */
+async function lookedIn({ queues }: SqsFacts): Promise<(LookedFor & { looked: LookedQueue })[]> {
+  return (await queues()).flatMap((one) =>
+    one.looked instanceof Error ? [] : [{ ...one, looked: one.looked }],
+  );
+}
+
+const advised = (id: Advice['id']): Check<SqsFacts> => ({
+  id,
+  severity: 'warning',
+  async look(facts) {
+    const found = await lookedIn(facts);
+    return found.flatMap(({ looked, needs }) => adviceOf(looked, needs).filter((one) => one.id === id));
+  },
+});
+
+export const sqsChecks: readonly Check<SqsFacts>[] = [
+  {
+    id: 'sqs.queues',
+    severity: 'error',
+    async look({ queues }) {
+      return (await queues()).flatMap(({ name, looked }): Problem[] => {
+        if (!(looked instanceof Error)) return [];
+        const remedy =
+          'Create it, or correct its URL, and grant sqs:GetQueueAttributes, which scaling by depth needs too.';
+        return [{ where: `queue "${name}"`, text: looked.message, remedy }];
+      });
+    },
+  },
+  {
+    id: 'sqs.receives',
+    severity: 'error',
+    async look(facts) {
+      const found = await lookedIn(facts);
+      return found.flatMap(({ looked, needs }) =>
+        looked.lanes.map((lane) => receivesOf(lane, needs)).filter((problem) => problem !== null),
+      );
+    },
+  },
+  advised('sqs.visibility'),
+  advised('sqs.redrive'),
+  advised('sqs.retention'),
+  advised('sqs.size'),
+];

@@ -1,9 +1,10 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK from its first use on. */
 
 import { systemClock } from '../../../core/base/clock.ts';
-import { config, shown } from '../../../core/base/errors.ts';
+import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { serviceOf } from '../../../core/kit/service.ts';
-import { sqsError } from './errors.ts';
+import { type Remedies, sdkError } from '../sdk-client.ts';
+import type { Failure } from './batches.ts';
 import type { ConnectionOptions } from './options.ts';
 import { type QueueAddress, type Queues, resolveQueues } from './queues.ts';
 import { createScheduler } from './scheduler.ts';
@@ -57,3 +58,21 @@ function regionOf({ region, queueUrl }: ConnectionOptions, queues: Queues): stri
 }
 
 const regionInUrl = /^https?:\/\/(?:[\w-]+\.)?sqs(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-\d)\./;
+
+const create = 'Create it, or correct its URL.';
+const grant =
+  'Grant it: sending needs sqs:SendMessage, also on the dead-letter queue; running jobs needs sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility and sqs:GetQueueAttributes.';
+const remedies: Remedies = {
+  QueueDoesNotExist: create,
+  'AWS.SimpleQueueService.NonExistentQueue': create,
+  AccessDenied: grant,
+  AccessDeniedException: grant,
+};
+
+/** @param during for people: `receiving from queue "mail"` */
+export const sqsError = (during: string, cause: unknown): LongshoreError =>
+  sdkError(`SQS failed while ${during}`, cause, remedies);
+
+export function failedEntry(during: string, { code, message }: Failure): LongshoreError {
+  return new LongshoreError('BACKEND', `SQS failed while ${during}: ${code}: ${message}`);
+}

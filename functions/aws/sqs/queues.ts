@@ -2,6 +2,7 @@
 
 import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
+import { priorities } from '../../../core/base/priority.ts';
 
 /** By rank. `normal` is the queue itself. */
 const laneNames = ['critical', 'high', 'normal', 'low'] as const;
@@ -117,3 +118,65 @@ function checkUrl(what: string, url: unknown): void {
     `Expected ${what} to be like https://sqs.eu-central-1.amazonaws.com/123456789012/mail, got ${shown(url)}.`,
   );
 }
+
+/**
+ * SQS knows no priorities. So a queue may have lanes: queues of SQS, each for some priorities. Workers look at them by weight: urgent lanes
+ * come first more often, and each lane comes first now and then, so that none starves.
+ */
+const weights: Readonly<Record<LaneName, number>> = { critical: 8, high: 4, normal: 2, low: 1 };
+
+/** The lane of a message: its own, or the next existing one towards `normal`, which always exists. */
+export function laneOf(lanes: readonly QueueAddress[], priority: number): QueueAddress {
+  const { high, normal } = priorities;
+  // 0 to 1, 2 to 4, 5 to 7, 8 to 9
+  const name =
+    priority < high ? 'critical' : priority < normal ? 'high' : priority < priorities.low ? 'normal' : 'low';
+  const towards: readonly LaneName[] = name === 'critical' ? [name, 'high', 'normal'] : [name, 'normal'];
+  return towards.flatMap((lane) => lanes.find((address) => address.lane === lane) ?? [])[0]!;
+}
+
+/** Smooth weighted round robin: of 15 times `low` is first once and `critical` eight times, evenly spread. */
+export function createLaneOrder() {
+  const credit = new Map<string, number>();
+  return {
+    /** The lanes of a queue in the order in which they are looked at this time. */
+    next(lanes: readonly QueueAddress[]): QueueAddress[] {
+      if (lanes.length === 1) return [...lanes];
+      const total = lanes.reduce((sum, { lane }) => sum + weights[lane], 0);
+      let first = lanes[0]!;
+      for (const address of lanes) {
+        credit.set(address.url, (credit.get(address.url) ?? 0) + weights[address.lane]);
+        if (credit.get(address.url)! > credit.get(first.url)!) first = address;
+      }
+      credit.set(first.url, credit.get(first.url)! - total);
+      return [first, ...lanes.filter((address) => address !== first)];
+    },
+  };
+}
+
+/** The queue that an ARN names, as Lambda does; `null` when it is none of ours. */
+export function addressOfArn(queues: Queues, arn: string): QueueAddress | null {
+  const [, , service, , account = '', name = ''] = arn.split(':');
+  if (service !== 'sqs' || name === '') return null;
+  const addresses = queues.all().flatMap((address) => queues.lanesOf(address.name));
+  const found = addresses.find(({ url }) => isSame(endOf(url), account, name));
+  if (found || queues.prefix === null) return found ?? null;
+  const prefix = endOf(queues.prefix);
+  const rest = name.startsWith(prefix.name) ? name.slice(prefix.name.length) : '';
+  return rest !== '' && isSame(prefix, account, prefix.name) ? queues.of(rest) : null;
+}
+
+interface End {
+  /** `null` where the URL has none, as with some emulators. */
+  readonly account: string | null;
+  readonly name: string;
+}
+
+function endOf(url: string): End {
+  const parts = new URL(url).pathname.split('/');
+  const account = parts.at(-2) ?? '';
+  return { account: /^\d{12}$/.test(account) ? account : null, name: parts.at(-1) ?? '' };
+}
+
+const isSame = (end: End, account: string, name: string): boolean =>
+  end.name === name && (end.account === null || end.account === account);

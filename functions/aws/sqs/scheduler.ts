@@ -4,13 +4,13 @@
  */
 
 import { createHash } from 'node:crypto';
+import { optional } from '../../../core/base/optional.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type Service, serviceOf } from '../../../core/kit/service.ts';
-import { type Remedies, sdkError } from '../sdk-error.ts';
+import { endpointFor, openClient, type Remedies, sdkError } from '../sdk-client.ts';
 import { type Failure, failedBy } from './batches.ts';
 import type { SchedulerOptions } from './options.ts';
 import type { QueueAddress } from './queues.ts';
-import { openScheduler } from './scheduler-sdk.ts';
 import type { SqsApi } from './sdk.ts';
 import { groupId, type SqsMessage } from './send.ts';
 
@@ -99,3 +99,66 @@ const remedies: Remedies = {
   ResourceNotFoundException: 'Create the schedule group, or correct scheduler.groupName.',
   ValidationException: 'Check scheduler.roleArn: the role must trust scheduler.amazonaws.com.',
 };
+
+interface OneTime {
+  readonly name: string;
+  /** Epoch ms. */
+  readonly at: number;
+  /** JSON of the request to SQS. */
+  readonly input: string;
+  readonly deadLetterArn: string;
+}
+
+const timeoutMs = 5_000;
+/** EventBridge tries for one day, and then uses the dead-letter queue. */
+const longestLateSeconds = 86_400;
+
+async function openScheduler(region: string | undefined, options: SchedulerOptions) {
+  const { roleArn, groupName = 'default', endpoint, client: given } = options;
+  const target = { region, endpoint };
+  const [, partition] = roleArn.split(':'); // `aws`, `aws-cn`, `aws-us-gov` …
+  const { CreateScheduleCommand, SchedulerClient } = await import('@aws-sdk/client-scheduler').catch(
+    optional('@aws-sdk/client-scheduler'),
+  );
+  const create = (settings: object) => new SchedulerClient(settings);
+  const client = openClient(
+    given,
+    target,
+    endpointFor('SCHEDULER', target),
+    timeoutMs,
+    '@aws-sdk/client-scheduler',
+    create,
+  );
+  return {
+    /** Resolves also when it is there already. */
+    async create({ name, at, input, deadLetterArn }: OneTime): Promise<void> {
+      try {
+        await client.send(
+          new CreateScheduleCommand({
+            Name: name,
+            GroupName: groupName,
+            ClientToken: name,
+            // Whole seconds, and never early.
+            ScheduleExpression: `at(${new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19)})`,
+            ScheduleExpressionTimezone: 'UTC',
+            FlexibleTimeWindow: { Mode: 'OFF' },
+            ActionAfterCompletion: 'DELETE',
+            Target: {
+              // Not the queue as the target: then a message would have no attributes.
+              Arn: `arn:${partition}:scheduler:::aws-sdk:sqs:sendMessage`,
+              RoleArn: roleArn,
+              Input: input,
+              RetryPolicy: { MaximumEventAgeInSeconds: longestLateSeconds, MaximumRetryAttempts: 185 },
+              DeadLetterConfig: { Arn: deadLetterArn },
+            },
+          }),
+        );
+      } catch (error) {
+        if ((error as Error).name !== 'ConflictException') throw error;
+      }
+    },
+    close(): void {
+      if (!given) client.destroy();
+    },
+  };
+}

@@ -5,8 +5,8 @@
 
 import { optional } from '../../../core/base/optional.ts';
 import { openClient } from '../sdk-client.ts';
-import { type Attributes, attributeNames, type ReceivedMessage, systemAttributeNames } from './attributes.ts';
 import type { EntryFailure, Numbered } from './batches.ts';
+import { type Attributes, attributeNames, type ReceivedMessage, systemAttributeNames } from './message.ts';
 import type { ConnectionOptions } from './options.ts';
 
 export interface SendEntry {

@@ -3,10 +3,8 @@
 import { LongshoreError, shown } from '../../../core/base/errors.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
-import { type Attributes, attributesOf, bytesOf, isFit } from './attributes.ts';
 import { type Failure, inBatches } from './batches.ts';
-import { maxBodyBytes } from './limits.ts';
-import type { Tags } from './message.ts';
+import { type Attributes, attributesOf, bytesOf, isFit, maxBodyBytes, type Tags } from './message.ts';
 import type { SqsApi } from './sdk.ts';
 
 export interface SqsMessage {

@@ -1,8 +1,9 @@
 /** Whatever speaks fetch, as the host calls a function with an HTTP trigger. */
 
+import { createRequire } from 'node:module';
 import { config, shown } from '../../../core/base/errors.ts';
 import { onDemand } from '../../../core/base/lazy.ts';
-import { type FunctionsApp, type HttpRequestLike, type HttpResponseInit, loadFunctions } from './host.ts';
+import type { TriggerMetadata } from './trigger.ts';
 
 type FetchHandler = (request: Request) => Promise<Response>;
 
@@ -47,4 +48,90 @@ export async function resultOf(response: Response): Promise<HttpResponseInit> {
     headers: Object.fromEntries(response.headers),
     ...(body.length > 0 && { body }),
   };
+}
+
+/*
+ * `app` of `@azure/functions` version 4, as far as Longshore uses it: a program without its types compiles.
+ */
+
+/** What the host passes to a function beside its trigger. */
+export interface HostContext {
+  readonly triggerMetadata?: TriggerMetadata | undefined;
+  trace(text: string): void;
+  info(text: string): void;
+  warn(text: string): void;
+  error(text: string): void;
+}
+
+export interface HttpRequestLike {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+export interface HttpResponseInit {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body?: string | Uint8Array;
+}
+
+/** The registering half of `@azure/functions`. */
+export interface FunctionsApp {
+  serviceBusQueue(
+    name: string,
+    options: {
+      connection: string;
+      queueName: string;
+      cardinality: 'one';
+      isSessionsEnabled?: true;
+      autoCompleteMessages: true;
+      handler: (message: unknown, context: HostContext) => Promise<void>;
+    },
+  ): void;
+  timer(
+    name: string,
+    options: { schedule: string; handler: (timer: unknown, context: HostContext) => Promise<void> },
+  ): void;
+  http(
+    name: string,
+    options: {
+      methods: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS')[];
+      authLevel: 'anonymous';
+      route: string;
+      handler: (request: HttpRequestLike, context: HostContext) => Promise<HttpResponseInit>;
+    },
+  ): void;
+  readonly hook: { appTerminate(handler: () => Promise<void>): unknown };
+}
+
+/**
+ * Throws `CONFIG` when `@azure/functions` has not found the host that is there. It then registers nothing and says so in one line:
+ * the app would have no functions, and its jobs would wait.
+ * @param hook what `app.hook.appTerminate` has returned
+ */
+export function checkHost(hook: unknown): void {
+  if (typeof hook !== 'object' || hook === null) return;
+  let host: { readonly Disposable: new () => object };
+  try {
+    host = createRequire(import.meta.url)('@azure/functions-core') as typeof host;
+  } catch {
+    return; // no host is here, as in a test
+  }
+  if (hook instanceof host.Disposable) return;
+  throw config(
+    'The package @azure/functions runs in its test mode, so no function was registered: in this bundle it cannot load @azure/functions-core. Leave @azure/functions-core external, and give an ESM bundle a require by the banner of docs/azure.md.',
+  );
+}
+
+/** Loads synchronously, because functions must be registered while the app's file is loaded; and only for apps that call `azure()`. */
+export function loadFunctions(): FunctionsApp {
+  try {
+    return (createRequire(import.meta.url)('@azure/functions') as typeof import('@azure/functions')).app;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'MODULE_NOT_FOUND') throw error;
+    throw config(
+      'The package @azure/functions is not installed. Run npm install @azure/functions, or give azure() its app: { functions: app }.',
+    );
+  }
 }

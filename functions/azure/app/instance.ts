@@ -19,7 +19,7 @@ import {
   type ServiceBusOptions,
 } from '../service-bus/index.ts';
 import { resolved } from '../settings.ts';
-import type { HostContext } from './host.ts';
+import type { HostContext } from './http.ts';
 
 export interface RunningOptions extends OtherBackends {
   /** Names in the namespace, or settings like %NAME%, by name of the app's queue. */

@@ -2,7 +2,7 @@
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
-import { leaseFrom } from '../service-bus/leases.ts';
+import { leaseFrom } from '../service-bus/locks.ts';
 import { bodyText, countOf, type Delivery, tagsOf } from '../service-bus/message.ts';
 
 /** `context.triggerMetadata` of a function. */

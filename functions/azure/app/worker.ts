@@ -14,7 +14,7 @@ import { createRun } from '../../../core/kernel/attempt/run.ts';
 import { attempt } from '../../../core/kernel/flow.ts';
 import { startMaintenance } from '../../../core/serverless/invocation.ts';
 import { countOf } from '../service-bus/message.ts';
-import type { HostContext } from './host.ts';
+import type { HostContext } from './http.ts';
 import type { Running } from './instance.ts';
 import { deliveryFrom } from './trigger.ts';
 

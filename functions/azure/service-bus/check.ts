@@ -1,9 +1,20 @@
 /** Asks Service Bus whether its queues can do what the jobs need: with this key or identity, and with these settings. */
 
-import type { QueueNeeds } from '../../../core/contract/diagnosis.ts';
-import type { Tier } from './administration.ts';
+import type { QueueProperties } from '@azure/service-bus';
+import { config } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
+import type {
+  Check,
+  DiagnosisRequest,
+  Looked,
+  Problem,
+  QueueNeeds,
+  Severity,
+} from '../../../core/contract/diagnosis.ts';
+import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import type { Administration, Tier } from './administration.ts';
 import type { Connection } from './connection.ts';
-import { adviceOf, type Use } from './settings.ts';
 
 export interface Checked {
   /** `null`: an emulator, or no right to ask. */
@@ -35,7 +46,7 @@ export async function checkQueues(
 }
 
 /** The queues of the namespace that these queues of the app need. */
-export function usesOf(
+function usesOf(
   { addressOf }: Pick<Connection, 'addressOf'>,
   names: readonly string[],
   needsOf?: (queue: string) => QueueNeeds,
@@ -47,7 +58,7 @@ export function usesOf(
 }
 
 /** Throws unless it is there, and this key or identity may receive from it and send to it. */
-export function lookFor({ call }: Pick<Connection, 'call'>, { name, entity }: Use): Promise<void> {
+function lookFor({ call }: Pick<Connection, 'call'>, { name, entity }: Use): Promise<void> {
   return call(`looking for "${entity}", which queue "${name}" needs`, async (api) => {
     await api.peek({ name: entity }, '1', 1);
     await api.openSender(entity);
@@ -64,4 +75,226 @@ export async function adviceFor(
   if (unknown.length === 0 || (await connection.administration()) === null) return [...advice];
   const asked = `The settings of ${unknown.join(', ')} were not looked at: that takes the right to manage them (the role Azure Service Bus Data Owner).`;
   return [...advice, asked];
+}
+
+interface BusFacts {
+  readonly connection: Connection;
+  readonly uses: readonly Use[];
+  /** An emulator has none. */
+  administration(): Promise<Administration>;
+  /** What is to be said of each queue's settings; `null` = they may not be looked at. */
+  advice(): Promise<readonly (readonly Advice[] | null)[]>;
+}
+
+export function serviceBusDiagnosis(connection: Connection, { needsOf }: DiagnosisRequest): Check[] {
+  const names = connection.queues.all().map(({ name }) => name);
+  const uses = usesOf(connection, names, needsOf);
+  const administration = onDemand(async () => {
+    const found = await connection.administration();
+    if (!found) throw new CannotLook('an emulator has no administration');
+    return found;
+  });
+  const advice = onDemand(async () => {
+    const namespace = await administration();
+    return Promise.all(
+      uses.map(async (use) => {
+        const settings = await namespace.queue(use.entity);
+        return settings ? problemsOf(settings, use) : null;
+      }),
+    );
+  });
+  return checksOf(serviceBusChecks, { connection, uses, administration, advice });
+}
+
+/** What `longshore doctor` says of settings. Errors lose or double jobs, warnings may. */
+const severities = {
+  duplicates: 'error',
+  sessions: 'error',
+  window: 'warning',
+  lock: 'warning',
+  deliveries: 'warning',
+  expiry: 'warning',
+  idle: 'warning',
+} as const satisfies Record<string, Severity>;
+
+const manage = 'the role Azure Service Bus Data Owner, or a key with the Manage right';
+
+const advised = (id: string, severity: Severity): Check<BusFacts> => ({
+  id,
+  severity,
+  async look({ advice }): Promise<Looked> {
+    const known = (await advice()).filter((one) => one !== null);
+    if (known.length === 0)
+      return { because: `the settings of queues may not be looked at: that takes ${manage}` };
+    return known.flat().filter((one) => one.id === id);
+  },
+});
+
+export const serviceBusChecks: readonly Check<BusFacts>[] = [
+  {
+    id: 'servicebus.queues',
+    severity: 'error',
+    async look({ connection, uses }) {
+      const failed = await Promise.all(
+        uses.map(async (use): Promise<Problem[]> => {
+          const error = await lookFor(connection, use).then(() => null, toError);
+          if (!error) return [];
+          const remedy =
+            'Create it, and grant the roles Azure Service Bus Data Receiver and Azure Service Bus Data Sender.';
+          return [{ where: `queue "${use.entity}"`, text: error.message, remedy }];
+        }),
+      );
+      return failed.flat();
+    },
+  },
+  {
+    id: 'servicebus.tier',
+    severity: 'error',
+    async look({ administration }) {
+      const tier = await (await administration()).tier(); // Basic throws, with the remedy
+      return tier === null ? { because: `the tier may not be looked at: that takes ${manage}` } : [];
+    },
+  },
+  {
+    id: 'servicebus.rights',
+    severity: 'warning',
+    async look({ advice, uses }) {
+      const known = await advice();
+      const unknown = uses.filter((_, i) => known[i] === null).map(({ entity }) => entity);
+      if (unknown.length === 0) return [];
+      return {
+        where: 'the key or identity of serviceBus()',
+        text: `It may not manage ${unknown.join(', ')}: a scaler with this identity looks at about ten messages instead of the depth, so delayed ones hide those that are ready.`,
+        remedy: `Grant ${manage}.`,
+      };
+    },
+  },
+  ...Object.entries(severities).map(([id, severity]) => advised(`servicebus.${id}`, severity)),
+];
+
+export interface Use {
+  /** Of the app's queue. */
+  readonly name: string;
+  readonly entity: string;
+  readonly keeps: 'jobs' | 'dead letters';
+  /** Whether the app takes it for one that requires sessions. */
+  readonly sessions: boolean;
+  /** `null` = not known. */
+  readonly needs: QueueNeeds | null;
+}
+
+const minuteMs = 60_000;
+/** A message that was delivered comes again when its lock has ended, and its copy must still be known then. */
+const leastWindowMs = 10 * minuteMs;
+/** Locks are renewed when half of their time is over. */
+const leastLockMs = minuteMs / 2;
+/** Enough for jobs whose process dies: other retries are copies, which begin anew. */
+const usualDeliveries = 10;
+/** A retry of one dead letter receives others in passing. */
+const lettersDeliveries = 2_000;
+/** Service Bus says "never" with a time of 29,000 years. */
+const neverMs = 365_000 * 24 * 60 * minuteMs;
+
+type Settings = Pick<
+  QueueProperties,
+  | 'requiresSession'
+  | 'requiresDuplicateDetection'
+  | 'duplicateDetectionHistoryTimeWindow'
+  | 'lockDuration'
+  | 'maxDeliveryCount'
+  | 'defaultMessageTimeToLive'
+  | 'deadLetteringOnMessageExpiration'
+  | 'autoDeleteOnIdle'
+>;
+
+interface Advice extends Problem {
+  readonly id: string;
+  readonly severity: Severity;
+}
+
+/** Throws `CONFIG` for settings that lose or double jobs. Returns what may be wrong, a sentence each. */
+export function adviceOf(settings: Settings, use: Use): string[] {
+  const problems = problemsOf(settings, use);
+  const refused = problems.find(({ severity }) => severity === 'error');
+  if (refused) throw config(sentence(refused));
+  return problems.map(sentence);
+}
+
+const sentence = ({ text, remedy }: Problem): string => `${text} ${remedy}`;
+
+function problemsOf(settings: Settings, { name, entity, keeps, sessions, needs }: Use): Advice[] {
+  const { requiresSession, maxDeliveryCount: deliveries } = settings;
+  const windowMs = msOf(settings.duplicateDetectionHistoryTimeWindow);
+  const lockMs = msOf(settings.lockDuration);
+  const livesMs = msOf(settings.defaultMessageTimeToLive);
+  const idleMs = msOf(settings.autoDeleteOnIdle);
+  const queue = `queue "${entity}"`;
+  const problems: Advice[] = [];
+  const tell = (id: keyof typeof severities, isWrong: boolean, text: string, remedy: string) => {
+    if (isWrong)
+      problems.push({ id: `servicebus.${id}`, severity: severities[id], where: queue, text, remedy });
+  };
+  tell(
+    'sessions',
+    requiresSession && !sessions,
+    `Queue "${entity}" requires sessions, which nothing here asks for.`,
+    `${keeps === 'jobs' ? `Name "${name}" in sessions, or make` : 'Make'} it anew without --enable-session.`,
+  );
+  tell(
+    'sessions',
+    sessions && !requiresSession,
+    `Expected ${queue} to require sessions, because "${name}" is named in sessions.`,
+    'It can only be set when a queue is made: make it anew with --enable-session true, or leave it out of sessions.',
+  );
+  tell(
+    'duplicates',
+    !settings.requiresDuplicateDetection,
+    `Expected ${queue} to detect duplicates: without it a job runs twice when a process is killed at the wrong moment.`,
+    'It can only be set when a queue is made: make it anew with --enable-duplicate-detection true.',
+  );
+  tell(
+    'window',
+    windowMs < leastWindowMs,
+    `Queue "${entity}" remembers ids for ${seconds(windowMs)}: a job whose process is killed may run twice when its message comes again later.`,
+    'Set --duplicate-detection-history-time-window PT1H.',
+  );
+  tell(
+    'lock',
+    lockMs < leastLockMs,
+    `Queue "${entity}" locks a message for ${seconds(lockMs)}: a slow renewal loses a running job.`,
+    'Set --lock-duration PT1M.',
+  );
+  const attempts = (needs?.maxRetries ?? 0) + 1;
+  const wanted = keeps === 'dead letters' ? lettersDeliveries : Math.min(usualDeliveries, attempts);
+  tell(
+    'deliveries',
+    deliveries < wanted,
+    keeps === 'jobs'
+      ? `Queue "${entity}" gives a message up after ${deliveries} deliveries, and its jobs have ${attempts} attempts: one whose process dies has fewer.`
+      : `Queue "${entity}" gives a dead letter up after ${deliveries} deliveries, and each retry of another one may be one.`,
+    `Set --max-delivery-count ${keeps === 'jobs' ? usualDeliveries : lettersDeliveries}.`,
+  );
+  tell(
+    'expiry',
+    livesMs < neverMs && !settings.deadLetteringOnMessageExpiration,
+    `Queue "${entity}" deletes ${keeps} that are older than ${seconds(livesMs)}, and nobody hears of it.`,
+    'Set --enable-dead-lettering-on-message-expiration true.',
+  );
+  tell(
+    'idle',
+    idleMs < neverMs,
+    `Queue "${entity}" is deleted when nobody used it for ${seconds(idleMs)}, with the ${keeps} in it.`,
+    'Make it anew without --auto-delete-on-idle.',
+  );
+  return problems;
+}
+
+const seconds = (ms: number): string => `${ms / 1_000} s`;
+
+/** `P1DT2H3M4.5S`. What is written otherwise is taken for endless. */
+function msOf(text: string): number {
+  const parts = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/.exec(text);
+  if (!parts) return Number.POSITIVE_INFINITY;
+  const [, days = 0, hours = 0, minutes = 0, rest = 0] = parts;
+  return ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * minuteMs + Number(rest) * 1_000;
 }

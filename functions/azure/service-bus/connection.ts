@@ -1,16 +1,39 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK from its first use on. */
 
 import { checkInteger } from '../../../core/base/checks.ts';
-import { systemClock } from '../../../core/base/clock.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
+import type { Foreign } from '../../../core/contract/foreign.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
 import { serviceOf } from '../../../core/kit/service.ts';
-import type { Access } from './access.ts';
+import type { Access, Credential } from './access.ts';
 import { type Administration, openAdministration, type Prepare } from './administration.ts';
 import type { ServiceBusApi } from './api.ts';
 import { serviceBusError } from './errors.ts';
-import type { ConnectionOptions } from './options.ts';
-import { resolveQueues } from './queues.ts';
+import { createMessageMetadata } from './metadata.ts';
+import { type QueueOptions, resolveQueues } from './queues.ts';
 import { openServiceBus } from './sdk.ts';
+
+export interface ConnectionOptions extends QueueOptions {
+  /** `Endpoint=sb://…;SharedAccessKeyName=…;SharedAccessKey=…`, of the namespace. Either this or the two below. */
+  readonly connectionString?: string;
+  /** `shop.servicebus.windows.net`, with `credential`. */
+  readonly fullyQualifiedNamespace?: string;
+  /** Such as `new DefaultAzureCredential()` of `@azure/identity`. */
+  readonly credential?: Credential;
+  /**
+   * Records that a message is about to be replaced by its next attempt, or by a dead letter. Without it a process that is
+   * killed between the two steps leaves both messages. @default no records
+   */
+  readonly keys?: KeyStore;
+  /** How often the SDK tries a request again that failed through no fault of ours. @default 3 */
+  readonly maxRetries?: number;
+  /** How long one try of a request may take, a receive call longer by its wait. Then another connection is opened. @default 10_000 */
+  readonly timeoutMs?: number;
+  /** By queue: messages of other programs that are jobs here, by the rules of `foreign()`. @default they are rejected */
+  readonly foreign?: Readonly<Record<string, Foreign>>;
+  readonly clock?: Clock;
+}
 
 export type Connection = ReturnType<typeof createConnection>;
 
@@ -56,6 +79,8 @@ export function createConnection(options: ConnectionOptions, access: () => Acces
     queues,
     foreign,
     administration,
+    /** `null` without a store of keys. */
+    metadata: options.keys ? createMessageMetadata(options.keys, clock) : null,
     addressOf: queues.of,
   };
 }

@@ -7,21 +7,23 @@ import { createPolling } from '../../../core/kit/long-polling.ts';
 import { createWarnings } from '../../../core/kit/warnings.ts';
 import { type Access, accessOf } from './access.ts';
 import type { Prepare } from './administration.ts';
-import { createBeginnings } from './beginnings.ts';
-import { adviceFor, type Checked, checkQueues } from './check.ts';
-import { createConnection } from './connection.ts';
+import { adviceFor, type Checked, checkQueues, serviceBusDiagnosis } from './check.ts';
+import { type ConnectionOptions, createConnection } from './connection.ts';
 import { deadLettersOf, statsOf } from './dead-letters.ts';
-import { serviceBusDiagnosis } from './diagnose.ts';
 import { createSender } from './enqueue.ts';
-import { createIntentLog } from './intent-log.ts';
 import { createLocks } from './locks.ts';
-import type { ServiceBusOptions } from './options.ts';
 import type { Queues } from './queues.ts';
 import { createReceiver, type Receiver } from './receive.ts';
 import { createSettlers } from './settle.ts';
 
 export type { Checked } from './check.ts';
-export type { ServiceBusOptions } from './options.ts';
+
+export interface ServiceBusOptions extends ConnectionOptions {
+  /** How long one receive call may wait, 1_000 to 60_000; `close()` waits as long for the last one. @default 5_000 */
+  readonly longPollMs?: number;
+  /** UTF-8 bytes. The Premium tier takes larger ones, where its namespace allows it. @default 253_952, for 256 KB */
+  readonly maxBodyBytes?: number;
+}
 
 export interface ServiceBusBackend extends QueueBackend {
   readonly queues: Queues;
@@ -54,7 +56,7 @@ export function openServiceBusBackend(
   access: () => Access,
   prepare?: Prepare,
 ): ServiceBusBackend {
-  const { longPollMs = 5_000, maxBodyBytes = 262_144 - propertyBytes, keys } = options;
+  const { longPollMs = 5_000, maxBodyBytes = 262_144 - propertyBytes } = options;
   checkInteger('longPollMs of serviceBus()', longPollMs, 1_000);
   if (longPollMs > 60_000)
     throw config(`Expected longPollMs of serviceBus() to be at most 60000, got ${longPollMs}.`);
@@ -62,11 +64,9 @@ export function openServiceBusBackend(
   const connection = createConnection(options, access, prepare);
   const { clock, queues, addressOf, call } = connection;
   const warnings = createWarnings();
-  const beginnings = keys && options.sessions ? createBeginnings(keys, clock) : null;
-  const locks = createLocks(connection, beginnings);
-  const intents = keys ? createIntentLog(keys, clock) : null;
-  const { own, pushed, repeat } = createSettlers(connection, locks, intents, beginnings);
-  const { receive, accept } = createReceiver(connection, locks, repeat, intents, beginnings);
+  const locks = createLocks(connection);
+  const { own, pushed, repeat } = createSettlers(connection, locks);
+  const { receive, accept } = createReceiver(connection, locks, repeat);
   const polling = createPolling({
     clock,
     longPollMs,
@@ -97,7 +97,9 @@ export function openServiceBusBackend(
     ...createSender(connection, maxBodyBytes, warnings.warn),
     onWarning: warnings.onWarning,
     async fetch(request) {
-      const uncounted = beginnings ? undefined : request.queues.find((name) => addressOf(name).sessions);
+      const uncounted = connection.metadata
+        ? undefined
+        : request.queues.find((name) => addressOf(name).sessions);
       if (uncounted !== undefined)
         throw config(
           `Expected serviceBus() to have keys, because ${uncounted} has sessions: without them a job that kills its process is never counted. Give it those of a store: keys: store.keys.`,

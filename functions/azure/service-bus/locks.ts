@@ -3,13 +3,12 @@
  * until its lease ends, and then released.
  */
 
+import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Holding } from './api.ts';
-import type { Beginnings } from './beginnings.ts';
 import type { Connection } from './connection.ts';
 import { isLockLost, sessionLost } from './errors.ts';
-import { receiptOf } from './leases.ts';
-import type { Tags } from './message.ts';
+import type { Delivery, Tags } from './message.ts';
 
 export type Locks = ReturnType<typeof createLocks>;
 
@@ -30,8 +29,7 @@ interface Held {
 const soonestRenewalMs = 1_000;
 const latestRenewalMs = 30_000;
 
-/** @param beginnings where queues have sessions */
-export function createLocks({ clock, addressOf, api }: Connection, beginnings: Beginnings | null) {
+export function createLocks({ clock, addressOf, api, metadata }: Connection) {
   /** By lock token. */
   const all = new Map<string, Held>();
   const releasing = new Set<Promise<void>>();
@@ -82,7 +80,7 @@ export function createLocks({ clock, addressOf, api }: Connection, beginnings: B
   async function renewLock(held: Held): Promise<number> {
     const { queue, tags, lockToken, holding } = held;
     if (!isOfHost(held)) return (await (await api()).renew(entityOf(held), holding)).getTime();
-    if (!(await beginnings?.isLast(addressOf(queue).entity, tags, lockToken))) throw sessionLost();
+    if (!(await metadata?.beginnings.isLast(addressOf(queue).entity, tags, lockToken))) throw sessionLost();
     return Number.POSITIVE_INFINITY; // the host renews it
   }
 
@@ -168,4 +166,41 @@ export function createLocks({ clock, addressOf, api }: Connection, beginnings: B
       for (const { cancel } of all.values()) cancel();
     },
   };
+}
+
+/** The token of a lease: that of the lock, and what a settle verb needs beside it. */
+export interface Receipt {
+  readonly lockToken: string;
+  readonly tags: Tags;
+}
+
+/** @param counted which attempt of this copy it is, where Service Bus does not count it */
+export function leaseFrom(
+  delivery: Delivery,
+  queue: string,
+  expiresAt: number,
+  counted = delivery.deliveryCount,
+): JobLease {
+  const { body, lockToken, tags, refusal } = delivery;
+  const receipt: Receipt = { lockToken, tags };
+  const lease: JobLease = {
+    queue,
+    body,
+    attempt: tags.attempts + counted,
+    token: JSON.stringify(receipt),
+    expiresAt,
+    // A released message goes as a copy, which is delivered for the first time, or was taken back. So another one was never settled.
+    interrupted: tags.interrupted || counted > 1,
+  };
+  return refusal === undefined ? lease : { ...lease, refusal };
+}
+
+export function receiptOf({ token }: JobLease): Receipt {
+  try {
+    return JSON.parse(token) as Receipt;
+  } catch (cause) {
+    throw new LongshoreError('BACKEND', 'Expected a lease that serviceBus() has made, got another token.', {
+      cause,
+    });
+  }
 }

@@ -4,26 +4,17 @@ import { LongshoreError } from '../../../core/base/errors.ts';
 import type { Foreign } from '../../../core/contract/foreign.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { ReceivedMessage } from './api.ts';
-import type { Beginnings } from './beginnings.ts';
 import type { Connection } from './connection.ts';
 import { serviceBusError } from './errors.ts';
-import type { IntentLog } from './intent-log.ts';
-import { leaseFrom } from './leases.ts';
-import type { Locks } from './locks.ts';
+import { type Locks, leaseFrom } from './locks.ts';
 import { type Delivery, deliveryOf } from './message.ts';
 import type { QueueAddress } from './queues.ts';
 import type { Settlers } from './settle.ts';
 
 export type Receiver = ReturnType<typeof createReceiver>;
 
-export function createReceiver(
-  connection: Connection,
-  locks: Locks,
-  repeat: Settlers['repeat'],
-  intents: IntentLog | null,
-  beginnings: Beginnings | null,
-) {
-  const { clock, addressOf, call, foreign } = connection;
+export function createReceiver(connection: Connection, locks: Locks, repeat: Settlers['repeat']) {
+  const { clock, addressOf, call, foreign, metadata } = connection;
 
   /** `null` = the message was replaced by its copy before, and is done. */
   async function accept(queue: string, given: Delivery, expiresAt: number): Promise<JobLease | null> {
@@ -31,8 +22,9 @@ export function createReceiver(
     const delivery = rule ? await asJob(rule, queue, given) : given;
     const { tags, body, lockToken, deliveryCount } = delivery;
     const { entity, sessions } = addressOf(queue);
-    const counted = sessions && beginnings ? await beginnings.begin(entity, tags, lockToken) : deliveryCount;
-    const begun = Math.max(counted, deliveryCount) > 1 ? await intents?.read(entity, tags) : null;
+    const counted =
+      sessions && metadata ? await metadata.beginnings.begin(entity, tags, lockToken) : deliveryCount;
+    const begun = Math.max(counted, deliveryCount) > 1 ? await metadata?.intents.read(entity, tags) : null;
     if (!begun) return leaseFrom(delivery, queue, expiresAt, counted);
     await repeat(queue, body, tags, begun);
     return null;

@@ -11,7 +11,6 @@ import type {
 import { toError } from '../../../core/base/failure.ts';
 import type { Holding, ReceivedMessage } from './api.ts';
 import { codeOf, sessionLost } from './errors.ts';
-import { isCut } from './sdk-cuts.ts';
 
 export type Session = ServiceBusSessionReceiver;
 
@@ -232,3 +231,26 @@ function shareRights(client: ServiceBusClient): void {
     return answer;
   };
 }
+
+/** Private state of the SDK. */
+interface Context {
+  readonly _connectionContext?: {
+    readonly connection?: { once?(event: 'connection_open' | 'disconnected', listener: () => void): unknown };
+  };
+}
+
+/**
+ * Calls `then` when the connection of this client breaks. The SDK makes another one in time, but leaves some of the requests under way
+ * without an answer. One that was never open is left to the SDK, which waits before it tries again.
+ */
+export function onCut(client: ServiceBusClient, then: (error: Error) => void): void {
+  const { connection } = (client as unknown as Context)._connectionContext ?? {};
+  connection?.once?.('connection_open', () => {
+    connection.once?.('disconnected', () => {
+      const error = new Error('The connection to Service Bus broke.');
+      then(Object.assign(error, { code: 'ConnectionBroke' }));
+    });
+  });
+}
+
+export const isCut = (error: unknown): boolean => codeOf(error) === 'ConnectionBroke';

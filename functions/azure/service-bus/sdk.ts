@@ -12,8 +12,7 @@ import { optional } from '../../../core/base/optional.ts';
 import type { Access } from './access.ts';
 import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from './api.ts';
 import { codeOf } from './errors.ts';
-import { isCut, onCut } from './sdk-cuts.ts';
-import { createSdkSessions, type Session } from './sdk-sessions.ts';
+import { createSdkSessions, isCut, onCut, type Session } from './sdk-sessions.ts';
 
 /** Service Bus answers a drain with all it has, so a look needs no long wait. */
 const lookMs = 20;

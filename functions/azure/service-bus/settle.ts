@@ -6,28 +6,20 @@
 
 import type { JobLease, JobSettler, Nack } from '../../../core/contract/queue.ts';
 import type { BusMessage, Holding } from './api.ts';
-import type { Beginnings } from './beginnings.ts';
 import type { Connection } from './connection.ts';
-import { type Death, deadMessage, deathOf, factsOf } from './dead-message.ts';
+import { deadMessage, deathOf, factsOf } from './dead-letters.ts';
 import { isLockLost, serviceBusError } from './errors.ts';
-import type { Intent, IntentLog } from './intent-log.ts';
-import { receiptOf } from './leases.ts';
-import type { Locks } from './locks.ts';
+import { type Locks, receiptOf } from './locks.ts';
 import { busMessage, copyOf, type Tags } from './message.ts';
+import type { Death, Intent } from './metadata.ts';
 
 export type Settlers = ReturnType<typeof createSettlers>;
 
 /** Deliveries of a message that comes back itself. Queues allow ten, and a job whose process dies needs some of them. */
 const mostInPlace = 5;
 
-/** @param beginnings `null` where no queue has sessions */
-export function createSettlers(
-  connection: Connection,
-  locks: Locks,
-  intents: IntentLog | null,
-  beginnings: Beginnings | null,
-) {
-  const { clock, addressOf, call } = connection;
+export function createSettlers(connection: Connection, locks: Locks) {
+  const { clock, addressOf, call, metadata } = connection;
 
   function sendCopy(queue: string, body: string, tags: Tags, intent: Intent): Promise<void> {
     const copy = busMessage(body, copyOf(tags, intent), intent.notBefore, clock.now());
@@ -72,11 +64,11 @@ export function createSettlers(
   /** `true`: the message may come back itself, and this delivery does not count. */
   async function takeBack(lease: JobLease, holding: Holding): Promise<boolean> {
     const { entity, sessions } = addressOf(lease.queue);
-    if (!beginnings || !sessions || !('deliveryCount' in holding)) return false;
+    if (!metadata || !sessions || !('deliveryCount' in holding)) return false;
     if ((holding.deliveryCount ?? 0) + 1 > mostInPlace) return false;
     await locks.prove(lease);
     const { tags, lockToken } = receiptOf(lease);
-    return beginnings.takeBack(entity, tags, lockToken).then(
+    return metadata.beginnings.takeBack(entity, tags, lockToken).then(
       () => true,
       () => false, // a store that is away must not cost attempts
     );
@@ -94,7 +86,7 @@ export function createSettlers(
         if (completes && !countAttempt && delayMs <= 0 && (await takeBack(lease, holding)))
           return (await connection.api()).abandon(nameOf(lease), holding);
         await locks.prove(lease); // before there are two of it
-        const noted = intents?.write(addressOf(lease.queue).entity, tags, intent);
+        const noted = metadata?.intents.write(addressOf(lease.queue).entity, tags, intent);
         // A job that is only released must not spend its deliveries on a store that is away. If its process is killed
         // before the message is completed, there are two of it.
         await (countAttempt ? noted : noted?.catch(() => {}));
@@ -151,7 +143,7 @@ export function createSettlers(
         await locks.prove(lease); // before there are two of it
         await sendDead(lease.queue, lease.body, tags, letter);
         // Written afterwards: a job whose dead letter cannot be sent must run again. If this write fails, it runs again too.
-        await intents?.write(addressOf(lease.queue).entity, tags, intent).catch(() => {});
+        await metadata?.intents.write(addressOf(lease.queue).entity, tags, intent).catch(() => {});
       }),
     renew: (leases, leaseMs) => each(leases, (lease) => renewOne(lease, leaseMs)),
   };

@@ -1,13 +1,27 @@
 /** Keys, records and workers in one table of Azure Table storage: an app on Azure needs no other database. */
 
+import { systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
+import { withoutSeparators } from '../../../core/base/json.ts';
+import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
 import type { Stores } from '../../../core/contract/store.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
+import { type AuditPosition, auditLog } from '../../../core/kit/records/audit-log.ts';
+import { keyStore, textKeys } from '../../../core/kit/records/keys.ts';
+import { backwards } from '../../../core/kit/records/sortable.ts';
+import { defaultRetention, type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
+import { sectionOf } from '../../../core/kit/texts/section.ts';
+import { mostSlotsOfItem, storesOf } from '../../../core/kit/texts/stores.ts';
 import { checkStorage } from '../storage/access.ts';
+import { auditPartition as partition, safe, textOf, textProperties } from './layout.ts';
+import { tableMetrics } from './metrics.ts';
 import { migrateTable } from './migrate.ts';
-import type { TableStoreOptions } from './options.ts';
-import { openStores } from './stores.ts';
+import { tableRecords } from './records.ts';
+import { tableSchedules } from './schedules.ts';
+import { openTable, type Table, type TableStoreOptions } from './sdk.ts';
+import { purgeTexts, tableTexts } from './texts.ts';
 
-export type { TableStoreOptions } from './options.ts';
+export type { TableStoreOptions } from './sdk.ts';
 
 /**
  * Opens nothing, and loads no SDK, before the first use. The table must exist: `longshore migrate` or a template makes it. Times are
@@ -25,4 +39,80 @@ export function tableStore(options: TableStoreOptions): Stores & Required<Pick<S
     ...openStores(options),
     migrate: () => migrateTable(options),
   };
+}
+
+/** All jobs that wait for a key are written with every change of it. */
+const mostWaiters = 250;
+
+export function openStores(options: TableStoreOptions): Stores & Required<Pick<Stores, 'close'>> {
+  const { clock = systemClock } = options;
+  const table = openTable(options);
+  const retention = { ...defaultRetention, ...options.retention };
+  const rows = tableRecords(table);
+  const texts = tableTexts(table);
+  /** Table storage has no expiry, so a purge removes keys and texts too. */
+  const purge: RecordTable['purge'] = async (past, now) => {
+    const work = [rows.purge(past, now), purgeTexts(table, now)];
+    return (await Promise.all(work)).reduce((sum, count) => sum + count, 0);
+  };
+  return {
+    keys: keyStore(textKeys(sectionOf(texts, 'key/')), clock),
+    records: recordStore({ ...rows, purge }, { clock, retention }),
+    ...storesOf(texts, clock, { mostSlots: mostSlotsOfItem, mostWaiters }),
+    // Their own, because a transaction holds 100 rows of numbers, or a schedule and its place in time; over texts each would be a request.
+    metrics: tableMetrics(table),
+    schedules: tableSchedules(table),
+    audit: tableAudit(table),
+    close: async () => {}, // there is no connection to close
+  };
+}
+
+/** A write that meets another one of the same entry is sent again. */
+const mostTries = 5;
+/** One purge call removes at most so many entries. */
+const stepSize = 100;
+
+/** The later the id, the earlier the text: rows are read from first to last, and the newest entry comes first. */
+const idBackwards = (id: string): string =>
+  `${Buffer.from(Buffer.from(id).map((byte) => 255 - byte)).toString('hex')}~`;
+const entryRowOf = ({ at, id }: AuditPosition): string => `at:${backwards(at)}:${idBackwards(id)}`;
+
+function tableAudit(table: Table): AuditLog {
+  return auditLog({
+    add: ({ at, id }, text) =>
+      table.call('writing the audit log', async (api) => {
+        const [idRow, entry] = [`id:${safe(id)}`, entryRowOf({ at, id })];
+        const steps = [
+          { create: { partitionKey: partition, rowKey: idRow, entry } },
+          { create: { partitionKey: partition, rowKey: entry, ...textProperties(withoutSeparators(text)) } },
+        ];
+        // Two that create the same rows at once may both be told that these are there already.
+        for (let tries = 0; tries < mostTries; tries++)
+          if ((await api.commit(partition, steps)) || (await api.get(partition, idRow))) return;
+        throw new Error(`lost ${mostTries} races for the same entry`);
+      }),
+    read: (before, max) =>
+      table.call('reading the audit log', async (api) => {
+        // `!` comes before all that a row's key may go on with.
+        const from = before === null ? 'at:' : `${entryRowOf(before)}!`;
+        return (await api.range({ partition, from, to: 'at;', max })).map(textOf);
+      }),
+    purge: (before) =>
+      table.call('purging the audit log', async (api) => {
+        const from = `at:${backwards(Math.ceil(before) - 1)}`;
+        let count = 0;
+        await forEach(await api.range({ partition, from, to: 'at;', max: stepSize }), async (entry) => {
+          const { id } = JSON.parse(textOf(entry)) as AuditEntry;
+          const rows = [`id:${safe(id)}`, entry.rowKey];
+          if (
+            await api.commit(
+              partition,
+              rows.map((remove) => ({ remove })),
+            )
+          )
+            count++;
+        });
+        return count;
+      }),
+  });
 }

@@ -38,7 +38,6 @@ export const keyPartitions = names('keys');
 export const limitPartitions = names('limits');
 export const stepPartitions = names('steps');
 export const jobPartition = (id: string): string => jobPartitions[shardOf(id, shards)]!;
-export const keyPartition = (key: string): string => keyPartitions[shardOf(key, shards)]!;
 export const shardIn = (partitions: readonly string[], name: string): string =>
   partitions[shardOf(name, shards)]!;
 

@@ -5,9 +5,8 @@ import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/
 import { forEach } from '../../../core/kit/parallel.ts';
 import { lastOfEach } from '../../../core/kit/records/metric-rows.ts';
 import { momentText } from '../../../core/kit/records/sortable.ts';
-import type { Table } from './api.ts';
 import { every, safe, textOf, textProperties } from './layout.ts';
-import type { Entity, Found, Range, TableApi } from './sdk.ts';
+import type { Entity, Found, Range, Table, TableApi } from './sdk.ts';
 
 const dayMs = 86_400_000;
 /** How much time a partition holds: some thousand rows of each job, so that a usual read needs one or two. */

@@ -5,10 +5,8 @@ import { config } from '../../../core/base/errors.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
-import { openTable } from './api.ts';
 import { every, isOurs, textOf, workersPartition } from './layout.ts';
-import type { TableStoreOptions } from './options.ts';
-import type { TableApi } from './sdk.ts';
+import { openTable, type TableApi, type TableStoreOptions } from './sdk.ts';
 import { tableTexts } from './texts.ts';
 
 const version = 1;

@@ -3,9 +3,8 @@
 import { withoutSeparators } from '../../../core/base/json.ts';
 import type { ScheduleStore, StoredSchedule } from '../../../core/contract/schedules.ts';
 import { momentText } from '../../../core/kit/records/sortable.ts';
-import type { Table } from './api.ts';
 import { schedulesPartition as partition, textOf, textProperties } from './layout.ts';
-import type { Entity, Found, Step } from './sdk.ts';
+import type { Entity, Found, Step, Table } from './sdk.ts';
 
 const rowOf = (name: string): string => `name:${name}`;
 const dueRowOf = (name: string, nextAt: number): string => `due:${momentText(nextAt)}:${name}`;

@@ -1,10 +1,12 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
 import type { TableClient, TableEntity, TransactionAction } from '@azure/data-tables';
+import type { Clock } from '../../../core/base/clock.ts';
 import { optional } from '../../../core/base/optional.ts';
-import { isPlain, storageAccess } from '../storage/access.ts';
-import { codeOf } from '../storage/errors.ts';
-import type { TableStoreOptions } from './options.ts';
+import type { Retention } from '../../../core/contract/store.ts';
+import { type Service, serviceOf } from '../../../core/kit/service.ts';
+import { isPlain, type StorageOptions, storageAccess } from '../storage/access.ts';
+import { codeOf, storageError } from '../storage/errors.ts';
 
 /** All properties are texts. */
 export interface Entity {
@@ -166,4 +168,22 @@ async function unlessOvertaken(sent: Promise<unknown>): Promise<boolean> {
     if (overtaken.has(codeOf(error) ?? '')) return false;
     throw error;
   }
+}
+
+export type Table = Pick<Service<TableApi>, 'call'>;
+
+export function openTable(options: TableStoreOptions): Table {
+  const failure = { service: 'Table storage', where: `table ${options.table}` };
+  return serviceOf(
+    () => openApi(options),
+    (during, error) => storageError(failure, during, error),
+  );
+}
+
+export interface TableStoreOptions extends StorageOptions {
+  /** 3 to 63 letters and digits, the first one a letter. */
+  readonly table: string;
+  /** @default 7 days for completed, 90 days for dead */
+  readonly retention?: Partial<Retention>;
+  readonly clock?: Clock;
 }

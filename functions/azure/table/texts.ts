@@ -1,14 +1,22 @@
-/** Texts by name in the table, which can compare and swap: what steps, limits, batches and heartbeats are made of. */
+/** Texts by name in the table, which can compare and swap: what keys, steps, limits, batches and heartbeats are made of. */
 
+import { randomUUID } from 'node:crypto';
 import { withoutSeparators } from '../../../core/base/json.ts';
-import type { NamedText, TextRange, TextStore, TextWrite } from '../../../core/contract/texts.ts';
+import type { NamedText, StoredText, TextRange, TextStore, TextWrite } from '../../../core/contract/texts.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
+import { endOf, type StoredKey } from '../../../core/kit/records/keys.ts';
 import { momentText, sortable, sortableRange } from '../../../core/kit/records/sortable.ts';
 import { type Kind, kindsOf, rankAmong } from '../../../core/kit/texts/kinds.ts';
-import type { Table } from './api.ts';
-import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiry.ts';
-import { limitPartitions, shardIn, stepPartitions, textOf } from './layout.ts';
-import type { Found, TableApi } from './sdk.ts';
+import {
+  keyPartitions,
+  limitPartitions,
+  safe,
+  shardIn,
+  stepPartitions,
+  textOf,
+  textProperties,
+} from './layout.ts';
+import type { Found, Table, TableApi } from './sdk.ts';
 
 /** A write whatever is there loses a race now and then, and is sent again. */
 const mostTries = 20;
@@ -19,41 +27,79 @@ interface Place {
   /** What rows have in place of what the names begin with. */
   readonly row: string;
   readonly partitions: readonly string[];
+  /** Whether somebody lists these: then a row has its name, too. */
+  readonly listed: boolean;
 }
 
 const kinds = kindsOf<Place>({
-  limits: { row: 'limit:', partitions: limitPartitions },
-  batches: { row: 'batch:', partitions: limitPartitions },
-  others: { row: 'text:', partitions: stepPartitions },
-  steps: { row: 'step:', partitions: stepPartitions },
+  keys: { row: 'key:', partitions: keyPartitions, listed: false },
+  limits: { row: 'limit:', partitions: limitPartitions, listed: true },
+  batches: { row: 'batch:', partitions: limitPartitions, listed: true },
+  others: { row: 'text:', partitions: stepPartitions, listed: true },
+  steps: { row: 'step:', partitions: stepPartitions, listed: false },
 });
+
+interface Version {
+  readonly etag: string;
+  /** The row that says when to look. */
+  readonly look: string;
+}
 
 function placeOf(name: string): { readonly partition: string; readonly row: string } {
   const { begin, row, partitions } = kinds.of(name);
   const rest = name.slice(begin.length);
-  return { partition: shardIn(partitions, rest), row: row + sortable(rest) };
+  const place = partitions === keyPartitions ? safe(rest) : sortable(rest);
+  return { partition: shardIn(partitions, rest), row: row + place };
 }
 
-function entityOf({ name, text, endsAt }: TextWrite): Expiring {
-  const kind = kinds.of(name);
+/** Rows of keys have their end in the text alone. */
+function propertiesOf(name: string, endsAt: number): Record<string, string> {
+  const { begin, partitions, listed } = kinds.of(name);
+  if (partitions === keyPartitions) return {};
+  const ends = momentText(endsAt);
+  return listed ? { ends, name: withoutSeparators(JSON.stringify(name.slice(begin.length))) } : { ends };
+}
+
+const endsAtOf = (found: Found): number =>
+  found.ends === undefined ? endOf(JSON.parse(textOf(found)) as StoredKey) : Number(found.ends);
+
+const lookAt = (at: number): string => `look:${momentText(at)}:${randomUUID()}`;
+
+async function read(api: TableApi, name: string): Promise<StoredText | null> {
+  const { partition, row } = placeOf(name);
+  const found = await api.get(partition, row);
+  return found && storedOf(found);
+}
+
+function storedOf(found: Found): StoredText {
+  const version: Version = { etag: found.etag, look: found.look! };
+  return { text: textOf(found), version: JSON.stringify(version) };
+}
+
+/** `over`: the version that was read, `null` = there is none. */
+function write(api: TableApi, { name, text, endsAt }: TextWrite, over: string | null): Promise<boolean> {
+  const { partition, row } = placeOf(name);
   const end = endsAt ?? Number.MAX_SAFE_INTEGER;
-  const listed = { name: withoutSeparators(JSON.stringify(name.slice(kind.begin.length))) };
-  const properties = { ends: momentText(end), ...(kind !== kinds.steps && listed) };
-  return { ...placeOf(name), text: withoutSeparators(text), endsAt: end, properties };
+  const { etag, look } = over === null ? { etag: null, look: lookAt(end) } : (JSON.parse(over) as Version);
+  const properties = { ...propertiesOf(name, end), ...textProperties(withoutSeparators(text)) };
+  const entity = { partitionKey: partition, rowKey: row, look, ...properties };
+  // A later end is one write: the look row stays, and a purge that looks too early moves it.
+  if (etag !== null) return api.commit(partition, [{ update: entity, over: etag }]);
+  return api.commit(partition, [
+    { create: entity },
+    { create: { partitionKey: partition, rowKey: look, key: row } },
+  ]);
 }
 
-function expiringOf(found: Found): Expiring {
-  const { partitionKey: partition, rowKey: row, ends, name } = found;
-  const properties = { ends: ends!, ...(name !== undefined && { name }) };
-  return { partition, row, text: textOf(found), endsAt: Number(ends), properties };
+async function remove(api: TableApi, name: string, version: string): Promise<boolean> {
+  const { partition, row } = placeOf(name);
+  const { etag, look } = JSON.parse(version) as Version;
+  if (!(await api.remove(partition, row, etag))) return false;
+  await api.remove(partition, look); // a purge removes one that is left behind
+  return true;
 }
 
 export function tableTexts(table: Table): TextStore {
-  const read = (api: TableApi, name: string) => {
-    const { partition, row } = placeOf(name);
-    return readExpiring(api, partition, row);
-  };
-
   /** Answers in the order of the texts. @param work `null` = another writer was first; asked again if any version will do */
   async function each<T extends { readonly name: string; readonly ifVersion?: string | null }, R>(
     during: string,
@@ -86,7 +132,7 @@ export function tableTexts(table: Table): TextStore {
     pauseMs: 10,
     read: (names) =>
       table.call('reading texts', async (api) => {
-        const found: (Awaited<ReturnType<typeof read>> | null)[] = [];
+        const found: (StoredText | null)[] = [];
         await forEach(names.entries(), async ([i, name]) => {
           found[i] = await read(api, name);
         });
@@ -94,13 +140,12 @@ export function tableTexts(table: Table): TextStore {
       }),
     write: (texts) =>
       each('writing texts', texts, async (api, text, version) =>
-        (await writeExpiring(api, entityOf(text), version)) ? unread : null,
+        (await write(api, text, version)) ? unread : null,
       ),
     async remove(texts) {
       const answers = await each('removing texts', texts, async (api, { name }, version) => {
         if (version === null) return 'none';
-        const { partition, row } = placeOf(name);
-        return (await removeExpiring(api, partition, row, version)) ? 'removed' : null;
+        return (await remove(api, name, version)) ? 'removed' : null;
       });
       return answers.map((answer) => answer === 'removed');
     },
@@ -130,9 +175,8 @@ async function listOf(api: TableApi, kind: Kind<Place>, range: TextRange): Promi
       .slice(0, ask.max);
     for (const row of page) {
       const name = kind.begin + (JSON.parse(row.name!) as string);
-      const version = JSON.stringify({ etag: row.etag, look: row.look! });
       // Names that begin with a very long text alike are among them, too.
-      if (name.startsWith(prefix)) found.push({ name, text: textOf(row), version });
+      if (name.startsWith(prefix)) found.push({ name, ...storedOf(row) });
     }
     if (page.length < ask.max) break;
     last = page.at(-1)!.rowKey.slice(kind.row.length);
@@ -140,6 +184,40 @@ async function listOf(api: TableApi, kind: Kind<Place>, range: TextRange): Promi
   return found;
 }
 
-/** Removes what is past its time; returns how many. Bounded. */
-export const purgeTexts = (table: Table, now: number): Promise<number> =>
-  purgeExpired(table, [...limitPartitions, ...stepPartitions], expiringOf, now);
+/** One purge call looks at most at so many rows of a partition. */
+const stepSize = 100;
+
+/** Removes what is past its time; returns how many. Bounded. Table storage has no expiry: a row beside each says when to look. */
+export async function purgeTexts(table: Table, now: number): Promise<number> {
+  let count = 0;
+  await table.call('purging', (api) =>
+    forEach([...keyPartitions, ...limitPartitions, ...stepPartitions], async (partition) => {
+      const range = { partition, from: 'look:', to: `look:${momentText(now + 1)}`, max: stepSize };
+      for (const look of await api.range(range)) if (await lookInto(api, look, now)) count++;
+    }),
+  );
+  return count;
+}
+
+/** `true`: the row was past its time and was removed. */
+async function lookInto(api: TableApi, look: Found, now: number): Promise<boolean> {
+  const { partitionKey, rowKey, key: row } = look;
+  const found = await api.get(partitionKey, row!);
+  const isMine = found?.look === rowKey;
+  if (found && isMine && endsAtOf(found) > now) {
+    const later = lookAt(endsAtOf(found));
+    const { ends, name } = found;
+    const properties = { ...(ends !== undefined && { ends }), ...(name !== undefined && { name }) };
+    const moved = { partitionKey, rowKey: row!, look: later, ...properties };
+    await api.commit(partitionKey, [
+      { update: { ...moved, ...textProperties(textOf(found)) }, over: found.etag },
+      { create: { partitionKey, rowKey: later, key: row! } },
+      { remove: rowKey },
+    ]);
+    return false;
+  }
+  // Where the row is gone, or has another look row by now, only this look row is removed.
+  if (found && isMine && !(await api.remove(partitionKey, row!, found.etag))) return false;
+  await api.remove(partitionKey, rowKey);
+  return isMine;
+}

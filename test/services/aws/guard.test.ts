@@ -6,7 +6,7 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDynamoTable, dynamoStore, s3Payloads, sqs } from '../../../functions/aws/index.ts';
-import { refusalOf } from '../../../functions/aws/lambda/guard.ts';
+import { refusalOf } from '../../../functions/aws/sdk-client.ts';
 
 const real = 'sqs.eu-central-1.amazonaws.com';
 

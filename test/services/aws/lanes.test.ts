@@ -5,8 +5,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, PermanentError } from '../../../core/index.ts';
 import { lambda, type SqsBackend, sqs } from '../../../functions/aws/index.ts';
-import { createLaneOrder, laneOf } from '../../../functions/aws/sqs/lanes.ts';
-import type { LaneName, QueueAddress } from '../../../functions/aws/sqs/queues.ts';
+import {
+  createLaneOrder,
+  type LaneName,
+  laneOf,
+  type QueueAddress,
+} from '../../../functions/aws/sqs/queues.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { openBench, type SqsBench } from './bench.ts';

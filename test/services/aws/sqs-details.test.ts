@@ -1,7 +1,7 @@
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { sqs } from '../../../functions/aws/index.ts';
-import { addressOfArn } from '../../../functions/aws/sqs/arns.ts';
+import { addressOfArn } from '../../../functions/aws/sqs/queues.ts';
 import { benchesHere } from './bench.ts';
 import { refuseRemote, timeIsOurs } from './endpoint.ts';
 

@@ -8,11 +8,15 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DiagnosisRequest } from '../../../core/contract/diagnosis.ts';
 import { openAdministration, type Prepare } from '../../../functions/azure/service-bus/administration.ts';
-import { adviceFor, checkQueues } from '../../../functions/azure/service-bus/check.ts';
+import {
+  adviceFor,
+  adviceOf,
+  checkQueues,
+  serviceBusDiagnosis,
+  type Use,
+} from '../../../functions/azure/service-bus/check.ts';
 import { createConnection } from '../../../functions/azure/service-bus/connection.ts';
-import { serviceBusDiagnosis } from '../../../functions/azure/service-bus/diagnose.ts';
 import { openServiceBusBackend } from '../../../functions/azure/service-bus/index.ts';
-import { adviceOf, type Use } from '../../../functions/azure/service-bus/settings.ts';
 import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
 import { lookedAt, request } from '../diagnoses.ts';
 

@@ -4,8 +4,8 @@ import { ServiceBusClient } from '@azure/service-bus';
 import { describe, expect, it } from 'vitest';
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import { type ServiceBusBackend, serviceBus } from '../../../functions/azure/index.ts';
-import { createIntentLog } from '../../../functions/azure/service-bus/intent-log.ts';
 import { tagsOf } from '../../../functions/azure/service-bus/message.ts';
+import { createMessageMetadata } from '../../../functions/azure/service-bus/metadata.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
 import { until } from '../../kit/until.ts';
@@ -58,7 +58,7 @@ describe('the intent log', () => {
 
   it('keeps the first intent of a message, as earlier versions read it', async () => {
     const { keys } = memoryStore({ clock: bus.clock });
-    const log = createIntentLog(keys, bus.clock);
+    const log = createMessageMetadata(keys, bus.clock).intents;
     const tags = tagsOf({}, 'a', null);
     await log.write('mail', tags, intent);
     await log.write('mail', tags, { ...intent, attempts: 5 });

@@ -4,8 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createExampleApp } from '../../../examples/app/app.ts';
-import { roles } from '../../../infra/azure/roles.ts';
-import { template } from '../../../infra/azure/template.ts';
+import { roles, template } from '../../../infra/azure/template.ts';
 
 interface Resource {
   readonly type: string;

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { dynamoChecks } from '../../../functions/aws/dynamo/diagnose.ts';
-import { sqsChecks } from '../../../functions/aws/sqs/diagnose.ts';
-import { serviceBusChecks } from '../../../functions/azure/service-bus/diagnose.ts';
+import { dynamoChecks } from '../../../functions/aws/dynamo/migrate.ts';
+import { sqsChecks } from '../../../functions/aws/sqs/check.ts';
+import { serviceBusChecks } from '../../../functions/azure/service-bus/check.ts';
 import { beanstalkdChecks } from '../../../local/backends/beanstalkd/diagnose.ts';
 import { serverChecks } from '../../../local/backends/postgres/diagnose.ts';
 import { tableChecks } from '../../../local/backends/postgres/table-checks.ts';
