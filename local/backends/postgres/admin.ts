@@ -1,10 +1,14 @@
 import { slices } from '../../../core/base/slices.ts';
-import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
+import type { DeadLetter, DeadLetters, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
+import { pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
 import { GroupState } from '../shared/groups.ts';
-import { postgresDeadLetters } from './dead-letters.ts';
-import { peekedOf } from './rows.ts';
-import { timeOf } from './sql.ts';
+import { storable, textArray } from './arrays.ts';
+import type { Row } from './client.ts';
+import { refusal } from './enqueue.ts';
+import { factArrays } from './facts.ts';
+import { deadColumns, deadOf, peekedOf } from './rows.ts';
+import { recordNames, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { postgresTransfer } from './transfer.ts';
 
@@ -81,5 +85,97 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
       if (!isPaused) state.wake(queue);
     },
     deadLetters: postgresDeadLetters(state, maxBodyBytes),
+  };
+}
+
+interface Where {
+  readonly queue: string | undefined;
+  readonly max: number;
+  readonly after?: readonly [diedAt: number, seq: number];
+}
+
+const wholeOf = (row: Row): DeadLetter => ({ ...deadOf(row), body: row[7] as string });
+
+export function postgresDeadLetters(state: PostgresState, maxBodyBytes: number): DeadLetters {
+  const { db, ageingMs } = state;
+  const s = db.schema;
+
+  /** Newest first. Of a text that is only measured nothing is read: its length stands in the row. */
+  function read(columns: string, { queue, max, after }: Where): Promise<Row[]> {
+    const values: unknown[] = [max];
+    const where: string[] = [];
+    if (queue !== undefined) where.push(`queue = $${values.push(storable(queue))}`);
+    if (after) where.push(`(finished_at, seq) < ($${values.push(after[0])}, $${values.push(after[1])})`);
+    // The queue is in the order so that its own index answers, whatever the server believes of its length.
+    const sql = `SELECT ${deadColumns}, ${columns} FROM ${s}.dead ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
+      ORDER BY ${queue === undefined ? '' : 'queue DESC, '}finished_at DESC, seq DESC LIMIT $1`;
+    return db.query('listing dead letters', sql, values);
+  }
+
+  const given = (name: string): string => `CASE WHEN new_id IS NULL THEN ${name} ELSE new_${name} END`;
+  /** One statement, so that a job goes with its new text and facts from one table to the other, or not at all. */
+  const revive = `
+    WITH given AS (SELECT ${timeOf('$1')} AS now),
+    fresh AS (
+      SELECT unnest($4::text[]) AS new_id, unnest($5::text[]) AS new_body, unnest($6::text[]) AS new_idempotency_key,
+        unnest($7::text[]) AS new_schedule, unnest($8::text[]) AS new_facts),
+    found AS (DELETE FROM ${s}.dead WHERE id = ANY ($3) RETURNING *),
+    back AS (
+      INSERT INTO ${s}.jobs (${recordNames}, turn, rank, interrupted, cancel_requested, body)
+      SELECT ${recordNames.replace('ready_at, attempt', 'now, 0').replace(/idempotency_key|schedule|facts/g, given)},
+        nextval('${s}.turns'), now + priority * $2::bigint, false, false, ${given('body')}
+      FROM given, found LEFT JOIN fresh ON new_id = id
+      RETURNING queue, rank, seq, ready_at, id),
+    alone AS (
+      INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id)
+      SELECT queue, rank, seq, ready_at, id FROM back WHERE id IN (SELECT id FROM found WHERE grouping IS NULL)),
+    grouped AS (
+      SELECT array_agg(id ORDER BY id) AS ids, array_agg(grouping ORDER BY id) AS groupings FROM found JOIN back USING (id)
+      WHERE grouping IS NOT NULL)
+    SELECT queue, (SELECT ${s}.revive_groups(now, ids, groupings) FROM given, grouped WHERE ids IS NOT NULL) FROM back`;
+
+  return {
+    async list({ queue, max = 100 }) {
+      return (await read('body', { queue, max })).map(wholeOf);
+    },
+    async page({ queue, max = 100, after }) {
+      const position = after === undefined ? {} : { after: positionIn(after, 'number', 'number') };
+      if (max < 1) return { letters: [], next: null };
+      const columns = 'octet_length(body), tenant_id, seq';
+      const found = await read(columns, { queue, max: max + 1, ...position });
+      const { shown, next } = pageOf(found, max, (row) => [deadOf(row).diedAt, Number(row[9])]);
+      return {
+        letters: shown.map((row) => ({
+          ...deadOf(row),
+          bytes: Number(row[7]),
+          tenantId: row[8] as string | null,
+        })),
+        next,
+      };
+    },
+    async get(id) {
+      const sql = `SELECT ${deadColumns}, body FROM ${s}.dead WHERE id = $1`;
+      const [row] = await db.query('reading a dead letter', sql, [storable(id)]);
+      return row ? wholeOf(row) : null;
+    },
+    async retry(ids, replaced) {
+      const fresh = [...(replaced ?? [])].map(([id, replacement]) => ({ id, ...replacement }));
+      for (const message of fresh) {
+        const error = refusal(message, maxBodyBytes);
+        if (error) throw error;
+      }
+      const texts = [fresh.map(({ id }) => id), fresh.map(({ body }) => body)].map(textArray);
+      const values = [state.at(), ageingMs, [...new Set(ids)], ...texts, ...factArrays(fresh)];
+      const rows = await db.query('retrying', revive, values);
+      if (rows.length === 0) return 0;
+      const queues = new Set(rows.map(([queue]) => queue as string));
+      for (const queue of queues) state.wake(queue);
+      await state.notify([...queues]);
+      return rows.length;
+    },
+    async discard(ids) {
+      const sql = `DELETE FROM ${s}.dead WHERE id = ANY ($1) RETURNING 1`;
+      return (await db.query('discarding', sql, [ids])).length;
+    },
   };
 }

@@ -53,6 +53,14 @@ export interface Pool {
   readonly options?: { readonly max?: number };
 }
 
+/** Of every statement, also in the user's pool: one that is sent into a dead connection is never answered. */
+export const queryTimeoutMs = 30_000;
+
+export async function rowsOn(client: PostgresClient, text: string, values: unknown[]): Promise<Row[]> {
+  const { rows } = await client.query({ text, values, rowMode: 'array', query_timeout: queryTimeoutMs });
+  return rows;
+}
+
 /** An error closes the connection, and with it the transaction that it was in. */
 export async function onClient<T>(pool: Pool, use: (client: PostgresClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();

@@ -4,7 +4,15 @@ import { createHash, randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
-import type { Pool, PostgresPool, Row, Statement } from './client.ts';
+import {
+  onClient,
+  type Pool,
+  type PostgresPool,
+  queryTimeoutMs,
+  type Row,
+  rowsOn,
+  type Statement,
+} from './client.ts';
 import { isUndone, isUnprepared, postgresError } from './errors.ts';
 import { type MigrationResult, makeDays, migrate, versionOf } from './migrate.ts';
 import { createQueryRunner } from './query-runner.ts';
@@ -23,9 +31,11 @@ export interface DatabaseOptions {
 export type Database = ReturnType<typeof openDatabase>;
 
 const connectTimeoutMs = 5_000;
-/** Of every statement, also in the user's pool: one that is sent into a dead connection is never answered. */
-export const queryTimeoutMs = 30_000;
 const defaultConnections = 10;
+/** Of tables without statistics the server would read and sort all: it takes them for short. Only of this transaction. */
+const beginInOrder = `BEGIN READ ONLY; ${['seqscan', 'bitmapscan', 'sort', 'hashjoin', 'mergejoin']
+  .map((way) => `SET LOCAL enable_${way} = off`)
+  .join('; ')}; SET LOCAL jit = off`;
 /** Where the database isolates transactions more strictly than by default, concurrent leases undo each other. */
 const mostTries = 20;
 
@@ -88,6 +98,19 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
     return checked;
   }
 
+  /** One statement in a transaction of its own, which `begin` begins. */
+  async function inTransaction(during: string, begin: string, text: string, values: unknown[]) {
+    await ready();
+    return onClient(pool, async (client) => {
+      await client.query(begin);
+      const rows = await rowsOn(client, text, values);
+      await client.query('COMMIT');
+      return rows;
+    }).catch((cause) => {
+      throw postgresError(during, cause);
+    });
+  }
+
   return {
     /** The schema's name, quoted. */
     schema,
@@ -118,6 +141,9 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
     /** For a statement that is sent all the time: the server parses it once per connection. Call `ready` first. */
     prepared: (during: string, text: string, values: unknown[]): Promise<Row[]> =>
       send(during, mayPrepare ? statementOf(text) : plain(text), values),
+    inTransaction,
+    /** Reads a few rows of long tables in the order of an index, whatever the server believes to be in them. */
+    inOrder: (text: string, values: unknown[]) => inTransaction('listing', beginInOrder, text, values),
     async close(): Promise<void> {
       if (!given) await pool.end();
     },

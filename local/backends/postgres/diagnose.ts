@@ -2,168 +2,299 @@
 
 import { systemClock } from '../../../core/base/clock.ts';
 import type { Check, DiagnosisRequest, Looked, Problem } from '../../../core/contract/diagnosis.ts';
-import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import type { Retention } from '../../../core/contract/store.ts';
+import { CannotLook, check, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { keptTooShort } from '../../../core/kit/diagnosis/kept-too-short.ts';
 import { createWaiters } from '../shared/waiters.ts';
-import { onClient } from './client.ts';
-import { queryTimeoutMs } from './database.ts';
-import type { DiagnosedDatabase, PostgresFacts } from './diagnosed-database.ts';
+import { onClient, type Row, rowsOn } from './client.ts';
+import type { Database } from './database.ts';
 import { postgresError } from './errors.ts';
 import { createListener } from './listen.ts';
 import { versionOf } from './migrate.ts';
-import { tableChecks } from './table-checks.ts';
+import { create } from './schema.ts';
+
+/** What the doctor knows of a database. */
+interface DiagnosedDatabase {
+  readonly db: Database;
+  /** Whose options are meant, like `postgres()`. */
+  readonly caller: string;
+  readonly retention: Retention;
+  /** Where its workers listen; `null` = they do not. */
+  readonly channel: string | null;
+}
+
+interface PostgresFacts extends DiagnosedDatabase {
+  readonly request: DiagnosisRequest;
+  /** The schema's name, quoted. */
+  readonly s: string;
+  /** One statement that migrates nothing before it. */
+  rows(text: string, values?: unknown[]): Promise<readonly Row[]>;
+  /** Its first row. */
+  row(text: string): Promise<Row>;
+  setting(name: string): Promise<unknown>;
+}
 
 export function postgresDiagnosis(of: DiagnosedDatabase, request: DiagnosisRequest): Check[] {
   const rows = (text: string, values: unknown[] = []) =>
-    onClient(of.db.pool, (client) =>
-      client.query({ text, values, rowMode: 'array', query_timeout: queryTimeoutMs }),
-    ).then(
-      (answer) => answer.rows,
-      (error) => {
-        throw postgresError('diagnosing', error);
-      },
-    );
-  const setting = async (name: string) => String((await rows('SELECT current_setting($1)', [name]))[0]![0]);
-  return checksOf([...serverChecks, ...tableChecks], { ...of, request, rows, setting });
+    onClient(of.db.pool, (client) => rowsOn(client, text, values)).catch((error) => {
+      throw postgresError('diagnosing', error);
+    });
+  const row = async (text: string) => (await rows(text))[0]!;
+  const setting = async (name: string) => (await row(`SELECT current_setting('${name}')`))[0];
+  return checksOf(postgresChecks, { ...of, request, s: of.db.schema, rows, row, setting });
 }
 
 const fullShare = 0.8;
 const fewestToListen = 3;
 /** A pooler that shares connections needs no longer to show that it delivers nothing. */
 const echoMs = 5_000;
-const server = 'the Postgres server';
-
-const found = (where: string, text: string, remedy: string): Problem => ({ where, text, remedy });
-
-export const serverChecks: readonly Check<PostgresFacts>[] = [
-  {
-    id: 'postgres.schema',
-    severity: 'error',
-    async look({ db }) {
-      const { from, to } = await versionOf(db.pool, db.schema);
-      if (from === to) return [];
-      const has = from === null ? 'has no tables' : `is at version ${from}, and this Longshore needs ${to}`;
-      return found(`schema ${db.schema}`, `It ${has}.`, 'Run longshore migrate.');
-    },
-  },
-  {
-    id: 'postgres.standby',
-    severity: 'error',
-    async look({ rows }) {
-      if ((await rows('SELECT pg_is_in_recovery()'))[0]![0] !== true) return [];
-      return found(server, 'It is a standby, which takes no jobs.', 'Name the primary in the URL.');
-    },
-  },
-  {
-    id: 'postgres.read-only',
-    severity: 'error',
-    async look({ rows, setting }) {
-      if ((await setting('transaction_read_only')) !== 'on') return [];
-      if ((await rows('SELECT pg_is_in_recovery()'))[0]![0] === true) return []; // postgres.standby tells
-      return found(
-        server,
-        'default_transaction_read_only is on for this user and database: nothing can be enqueued or settled. Hosters set it when a disk is nearly full.',
-        'Free space, then ALTER ROLE … or ALTER DATABASE … RESET default_transaction_read_only, or set it off in postgresql.conf.',
-      );
-    },
-  },
-  {
-    id: 'postgres.fsync',
-    severity: 'error',
-    async look({ setting }) {
-      const off: string[] = [];
-      for (const name of ['fsync', 'full_page_writes']) if ((await setting(name)) === 'off') off.push(name);
-      if (off.length === 0) return [];
-      return found(
-        server,
-        `${off.join(' and ')} off: a power cut may damage the whole database.`,
-        'Set them on in postgresql.conf.',
-      );
-    },
-  },
-  {
-    id: 'postgres.commit',
-    severity: 'warning',
-    async look({ setting }) {
-      if ((await setting('synchronous_commit')) !== 'off') return [];
-      return found(
-        server,
-        'synchronous_commit is off for this user and database: a crash of the server loses the last jobs that were enqueued, and runs some again.',
-        'Set it to on for the user of the queue: ALTER ROLE … SET synchronous_commit = on.',
-      );
-    },
-  },
-  {
-    id: 'postgres.connections',
-    severity: 'warning',
-    async look({ rows }) {
-      const [row] = await rows(
-        `SELECT count(*), current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-         FROM pg_stat_activity WHERE usesysid IS NOT NULL`,
-      );
-      const [used, most] = row!.map(Number) as [number, number];
-      if (used < most * fullShare) return [];
-      return found(
-        server,
-        `${used} of its ${most} connections are in use: the next workers cannot connect.`,
-        'Raise max_connections, lower the max of the pools, or put a pooler between.',
-      );
-    },
-  },
-  {
-    id: 'postgres.pool',
-    severity: 'note',
-    look({ db, channel, caller }) {
-      if (channel === null || db.connections >= fewestToListen) return [];
-      return found(
-        `the pool of ${caller}`,
-        `It has ${db.connections} connections at most, and LISTEN takes one of ${fewestToListen} or more: an idle worker polls.`,
-        `Give the pool max: ${fewestToListen} or more.`,
-      );
-    },
-  },
-  {
-    id: 'postgres.pooler',
-    severity: 'warning',
-    async look({ db, rows, channel, caller }) {
-      if (channel === null || db.connections < fewestToListen) return [];
-      await rows('SELECT 1'); // a server that is away is no pooler
-      const waiters = createWaiters(systemClock);
-      const listener = createListener(
-        { pool: db.pool, query: async (_, text, values) => [...(await rows(text, values))] },
-        `${channel} doctor`,
-        waiters,
-      );
-      listener.start();
-      const until = systemClock.now() + echoMs;
-      while (!listener.hears && systemClock.now() < until) await waiters.wait(20);
-      const { hears } = listener;
-      await listener.close();
-      if (hears) return [];
-      return found(
-        server,
-        'A notification did not come back: there is a pooler between that shares connections, such as pgbouncer in transaction mode. Idle workers poll.',
-        `Give ${caller} the address of the server itself, or { listen: false } so that nobody sends notifications.`,
-      );
-    },
-  },
-  {
-    id: 'postgres.xmin',
-    severity: 'warning',
-    look: ({ rows }) => oldestTransactions(rows),
-  },
-  {
-    id: 'postgres.retention',
-    severity: 'note',
-    look: ({ caller, retention, request }) => keptTooShort(caller, retention.completedMs, request),
-  },
-];
-
 /** So many transactions have ended since: their rows stay, and every fetch steps over them. */
 const oldXids = 100_000;
 const veryOldXids = 10_000_000;
+/** Ten times of what starts a vacuum of the busy tables, as is the tenth of their rows that comes to it. */
+const mostDead = 50_000;
+/** A smaller one costs nothing. */
+const bloatedBytes = 32 * 1024 ** 2;
+/** The widest index has some 200 bytes per row. */
+const mostBytesPerRow = 1_000;
+const leastRows = 1_000;
+const outboxLateMs = 300_000;
+const server = 'the Postgres server';
 
-async function oldestTransactions(rows: PostgresFacts['rows']): Promise<Looked> {
+const found = (where: string, text: string, remedy: string): Problem => ({ where, text, remedy });
+const tableIn = (s: string, table: unknown): string => `table ${s}.${table}`;
+
+export const postgresChecks: readonly Check<PostgresFacts>[] = [
+  check('postgres.schema', 'error', async ({ db, s }) => {
+    const { from, to } = await versionOf(db.pool, s);
+    if (from === to) return [];
+    const has = from === null ? 'has no tables' : `is at version ${from}, and this Longshore needs ${to}`;
+    return found(`schema ${s}`, `It ${has}.`, 'Run longshore migrate.');
+  }),
+  check('postgres.standby', 'error', async ({ row }) => {
+    if (!(await isStandby(row))) return [];
+    return found(server, 'It is a standby, which takes no jobs.', 'Name the primary in the URL.');
+  }),
+  check('postgres.read-only', 'error', async ({ row, setting }) => {
+    if ((await setting('transaction_read_only')) !== 'on' || (await isStandby(row))) return []; // postgres.standby tells
+    return found(
+      server,
+      'default_transaction_read_only is on for this user and database: nothing can be enqueued or settled. Hosters set it when a disk is nearly full.',
+      'Free space, then ALTER ROLE … or ALTER DATABASE … RESET default_transaction_read_only, or set it off in postgresql.conf.',
+    );
+  }),
+  check('postgres.fsync', 'error', async ({ setting }) => {
+    const off: string[] = [];
+    for (const name of ['fsync', 'full_page_writes']) if ((await setting(name)) === 'off') off.push(name);
+    if (off.length === 0) return [];
+    const text = `${off.join(' and ')} off: a power cut may damage the whole database.`;
+    return found(server, text, 'Set them on in postgresql.conf.');
+  }),
+  check('postgres.commit', 'warning', async ({ setting }) => {
+    if ((await setting('synchronous_commit')) !== 'off') return [];
+    return found(
+      server,
+      'synchronous_commit is off for this user and database: a crash of the server loses the last jobs that were enqueued, and runs some again.',
+      'Set it to on for the user of the queue: ALTER ROLE … SET synchronous_commit = on.',
+    );
+  }),
+  check('postgres.connections', 'warning', async ({ row }) => {
+    const counts = await row(
+      `SELECT count(*), current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+       FROM pg_stat_activity WHERE usesysid IS NOT NULL`,
+    );
+    const [used, most] = counts.map(Number) as [number, number];
+    if (used < most * fullShare) return [];
+    return found(
+      server,
+      `${used} of its ${most} connections are in use: the next workers cannot connect.`,
+      'Raise max_connections, lower the max of the pools, or put a pooler between.',
+    );
+  }),
+  check('postgres.pool', 'note', ({ db, channel, caller }) => {
+    if (channel === null || db.connections >= fewestToListen) return [];
+    return found(
+      `the pool of ${caller}`,
+      `It has ${db.connections} connections at most, and LISTEN takes one of ${fewestToListen} or more: an idle worker polls.`,
+      `Give the pool max: ${fewestToListen} or more.`,
+    );
+  }),
+  check('postgres.pooler', 'warning', async ({ db, rows, channel, caller }) => {
+    if (channel === null || db.connections < fewestToListen) return [];
+    await rows('SELECT 1'); // a server that is away is no pooler
+    const waiters = createWaiters(systemClock);
+    const listener = createListener(
+      { pool: db.pool, query: async (_, text, values) => [...(await rows(text, values))] },
+      `${channel} doctor`,
+      waiters,
+    );
+    listener.start();
+    const until = systemClock.now() + echoMs;
+    while (!listener.hears && systemClock.now() < until) await waiters.wait(20);
+    const { hears } = listener;
+    await listener.close();
+    if (hears) return [];
+    return found(
+      server,
+      'A notification did not come back: there is a pooler between that shares connections, such as pgbouncer in transaction mode. Idle workers poll.',
+      `Give ${caller} the address of the server itself, or { listen: false } so that nobody sends notifications.`,
+    );
+  }),
+  check('postgres.xmin', 'warning', oldestTransactions),
+  check('postgres.retention', 'note', ({ caller, retention, request }) =>
+    keptTooShort(caller, retention.completedMs, request),
+  ),
+  check('postgres.indexes', 'error', async ({ db, s, rows }) => {
+    await needVersion(db);
+    const there = await rows(
+      `SELECT i.relname, t.relname, x.indisvalid AND x.indisready, x.indisprimary
+       FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
+       WHERE t.relnamespace = to_regnamespace($1)`,
+      [s],
+    );
+    const { indexes, keyed } = madeByMigrations();
+    const names = new Set(there.map(([name]) => name));
+    const primary = new Set(there.flatMap(([, table, , isPrimary]) => (isPrimary ? [table] : [])));
+    const missing = [
+      ...indexes.filter((name) => !names.has(name)),
+      ...keyed.filter((table) => !primary.has(table)).map((table) => `the primary key of ${table}`),
+    ];
+    const create = `Make a new schema with longshore migrate, compare (pg_dump --schema-only), and create it CONCURRENTLY.`;
+    const about = (text: string, remedy: string) => found(`schema ${s}`, text, remedy);
+    return [
+      ...missing.map((name) =>
+        about(`The index ${name} is missing: what it is for reads whole tables.`, create),
+      ),
+      ...there
+        .filter(([, , isValid]) => isValid !== true)
+        .map(([name]) =>
+          about(
+            `The index ${name} is invalid: it was never finished, costs every write, and is not used.`,
+            `REINDEX INDEX CONCURRENTLY ${s}.${name}.`,
+          ),
+        ),
+    ];
+  }),
+  check('postgres.days', 'warning', async ({ db, s, row }) => {
+    await needVersion(db);
+    const name = "'history_' || to_char((now() + interval '1 day') AT TIME ZONE 'UTC', 'YYYYMMDD')";
+    const [day, isMissing, isOwner, owner] = await row(
+      `SELECT ${name}, to_regclass('${s}.' || ${name}) IS NULL, pg_has_role(relowner, 'USAGE'), pg_get_userbyid(relowner)
+       FROM pg_class WHERE oid = '${s}.history'::regclass`,
+    );
+    if (isMissing !== true) return [];
+    const [why, remedy] = isOwner
+      ? ['No worker has purged for a week.', 'Start a worker, or run longshore migrate.']
+      : [
+          `This user may not make it: the tables belong to ${owner}.`,
+          `Run longshore migrate as ${owner} once a day.`,
+        ];
+    const text = `It is missing, so records of tomorrow are removed one by one, which leaves bloat. ${why}`;
+    return found(tableIn(s, day), text, remedy!);
+  }),
+  check('postgres.publication', 'error', async ({ s, rows }) => {
+    const nameless = await rows(
+      `SELECT DISTINCT t.tablename, t.pubname FROM pg_publication_tables t
+       JOIN pg_publication p ON p.pubname = t.pubname AND (p.pubupdate OR p.pubdelete)
+       JOIN pg_class c ON c.relnamespace = to_regnamespace($1) AND c.relname = t.tablename AND c.relkind = 'r'
+       WHERE t.schemaname = (SELECT nspname FROM pg_namespace WHERE oid = to_regnamespace($1)) AND (c.relreplident = 'n' OR
+         c.relreplident = 'd' AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary))`,
+      [s],
+    );
+    return nameless.map(([table, publication]) =>
+      found(
+        tableIn(s, table),
+        `Publication ${publication} publishes it, and it has no replica identity: Postgres refuses to change its rows, so no job runs.`,
+        `ALTER TABLE ${s}.${table} REPLICA IDENTITY FULL.`,
+      ),
+    );
+  }),
+  check('postgres.autovacuum', 'error', async ({ s, rows, setting }) => {
+    const remedy = 'Switch it on: a queue deletes as many rows as it writes.';
+    if ((await setting('autovacuum')) === 'off') return found(server, 'autovacuum is off.', remedy);
+    const off = await rows(
+      `SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1)
+       AND EXISTS (SELECT FROM unnest(reloptions) o WHERE o IN ('autovacuum_enabled=false', 'autovacuum_enabled=off'))`,
+      [s],
+    );
+    return off.map(([table]) => found(tableIn(s, table), 'autovacuum is off for it.', remedy));
+  }),
+  check('postgres.vacuum', 'warning', async ({ s, rows }) => {
+    const lagging = await rows(
+      `SELECT relname, n_dead_tup, n_live_tup, greatest(last_vacuum, last_autovacuum)::text FROM pg_stat_user_tables
+       WHERE relid IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace($1))
+         AND n_dead_tup > $2::bigint + n_live_tup / 10 ORDER BY n_dead_tup DESC`,
+      [s, mostDead],
+    );
+    return lagging.map(([table, dead, alive, last]) => {
+      const since = last === null ? 'it has never been vacuumed' : `its last vacuum was at ${last}`;
+      return found(
+        tableIn(s, table),
+        `${dead} dead rows beside ${alive} live ones, and ${since}: fetches become slower.`,
+        `Look for what holds vacuum back (postgres.xmin), raise autovacuum_max_workers, and VACUUM it once by hand.`,
+      );
+    });
+  }),
+  check('postgres.bloat', 'warning', async ({ s, rows }) => {
+    const bloated = await rows(
+      `SELECT s.indexrelname, pg_relation_size(s.indexrelid) AS bytes, t.n_live_tup
+       FROM pg_stat_user_indexes s JOIN pg_stat_user_tables t USING (relid)
+       WHERE relid IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace($1))
+         AND pg_relation_size(s.indexrelid) > greatest($2::bigint, $3::bigint * greatest(t.n_live_tup, $4::bigint))
+       ORDER BY bytes DESC`,
+      [s, bloatedBytes, mostBytesPerRow, leastRows],
+    );
+    return bloated.map(([index, size, alive]) =>
+      found(
+        `index ${s}.${index}`,
+        `It has ${Math.round(Number(size) / 1024 ** 2)} MB for ${alive} rows: pages of a backlog that is gone.`,
+        `REINDEX INDEX CONCURRENTLY ${s}.${index}.`,
+      ),
+    );
+  }),
+  check('postgres.outbox', 'warning', async ({ db, s, row }) => {
+    await needVersion(db);
+    const counts = await row(
+      `SELECT (SELECT count(*) FROM (SELECT FROM ${s}.outbox_refused LIMIT 10000) r),
+         extract(epoch FROM now()) * 1000 - (SELECT min(written_at) FROM (SELECT written_at FROM ${s}.outbox
+           ORDER BY target, seq LIMIT 1000) o)`,
+    );
+    const [refused, ageMs] = counts.map(Number) as [number, number];
+    const problems: Problem[] = [];
+    const tell = (text: string, remedy: string) =>
+      problems.push(found(`the outbox in schema ${s}`, text, remedy));
+    if (ageMs > outboxLateMs)
+      tell(
+        `A message has waited in it for ${Math.round(ageMs / 60_000)} min.`,
+        'Start a relay (startRelay), and look at its log.',
+      );
+    if (refused > 0)
+      tell(
+        `${refused} messages were refused by their target, and wait in outbox_refused.`,
+        'Read their error there; docs/outbox.md says how to send them again.',
+      );
+    return problems;
+  }),
+];
+
+const isStandby = async (row: PostgresFacts['row']): Promise<unknown> =>
+  (await row('SELECT pg_is_in_recovery()'))[0];
+
+async function needVersion({ pool, schema }: Database): Promise<void> {
+  const { from, to } = await versionOf(pool, schema);
+  if (from !== to) throw new CannotLook(`schema ${schema} is not at version ${to}`);
+}
+
+/** Names of indexes, and of tables that have a primary key. */
+export function madeByMigrations(): { readonly indexes: string[]; readonly keyed: string[] } {
+  const text = create('s');
+  const indexes = [...text.matchAll(/CREATE INDEX (\w+) ON s\./g)].map(([, name]) => name!);
+  const tables = [...text.matchAll(/CREATE (?:UNLOGGED )?TABLE s\.(\w+) \(([^;]*)/g)];
+  const keyed = tables.flatMap(([, name, columns]) => (/PRIMARY KEY/.test(columns!) ? [name!] : []));
+  return { indexes, keyed };
+}
+
+async function oldestTransactions({ rows, row }: PostgresFacts): Promise<Looked> {
   const old = await rows(
     `SELECT * FROM (
        SELECT 'session' AS kind, format('%s (%s, %s)', pid, coalesce(nullif(application_name, ''), usename), state),
@@ -176,31 +307,27 @@ async function oldestTransactions(rows: PostgresFacts['rows']): Promise<Looked> 
   );
   if (old.length > 0) {
     return old.map(([kind, name, xids]): Problem => {
-      const [where, remedy] = holders[kind as keyof typeof holders](String(name));
+      const [what, remedy] = holders[kind as keyof typeof holders];
       const text = `It is ${Number(xids).toLocaleString('en')} transactions old. Vacuum keeps all rows that were deleted since, and every fetch steps over them.`;
-      return { where, text, remedy, ...(Number(xids) >= veryOldXids && { severity: 'error' }) };
+      const isVeryOld = Number(xids) >= veryOldXids;
+      return { ...found(`${what} ${name}`, text, remedy), ...(isVeryOld && { severity: 'error' }) };
     });
   }
-  const [row] = await rows(
+  const hidden = await row(
     `SELECT count(*) FROM pg_stat_activity
      WHERE query = '<insufficient privilege>' AND usesysid IS NOT NULL AND datid IS NOT NULL`,
   );
-  const hidden = Number(row![0]);
-  if (hidden === 0) return [];
-  return { because: `this user may not look at ${hidden} sessions of others: GRANT pg_read_all_stats to it` };
+  if (Number(hidden[0]) === 0) return [];
+  return {
+    because: `this user may not look at ${hidden[0]} sessions of others: GRANT pg_read_all_stats to it`,
+  };
 }
 
 const holders = {
-  session: (name: string) =>
-    [
-      `session ${name}`,
-      'Commit or end it (SELECT pg_terminate_backend), and set idle_in_transaction_session_timeout.',
-    ] as const,
-  slot: (name: string) =>
-    [
-      `replication slot ${name}`,
-      'Start who reads from it, or drop it: SELECT pg_drop_replication_slot.',
-    ] as const,
-  prepared: (name: string) =>
-    [`prepared transaction ${name}`, 'COMMIT PREPARED or ROLLBACK PREPARED.'] as const,
-};
+  session: [
+    'session',
+    'Commit or end it (SELECT pg_terminate_backend), and set idle_in_transaction_session_timeout.',
+  ],
+  slot: ['replication slot', 'Start who reads from it, or drop it: SELECT pg_drop_replication_slot.'],
+  prepared: ['prepared transaction', 'COMMIT PREPARED or ROLLBACK PREPARED.'],
+} as const;

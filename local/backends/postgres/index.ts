@@ -15,12 +15,18 @@ import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
 import { postgresBatches } from './batches.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
-import { postgresEnds } from './ends.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { postgresLimits } from './limits.ts';
-import { cancelPayload, channelOf, createListener, notifyGapMs, safetyPollMs } from './listen.ts';
+import {
+  cancelPayload,
+  channelOf,
+  createListener,
+  notifyGapMs,
+  postgresEnds,
+  safetyPollMs,
+} from './listen.ts';
 import { postgresMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';

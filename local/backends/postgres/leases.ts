@@ -14,8 +14,7 @@ import { lostFormat } from '../shared/defaults.ts';
 import { groupedReads } from '../shared/grouped-reads.ts';
 import { JobState, reportLine } from '../shared/report-lines.ts';
 import { bigintArray, intArray, storable, textArray } from './arrays.ts';
-import type { PostgresClient } from './client.ts';
-import { queryTimeoutMs } from './database.ts';
+import { type PostgresClient, rowsOn } from './client.ts';
 import { holding } from './functions.ts';
 import { cameForward, cameFrom, thenCame } from './group-pieces.ts';
 import { storedKey } from './keys.ts';
@@ -201,13 +200,8 @@ export function createLeases(state: PostgresState): Leases {
       const owners = [ownership(ack.lease)];
       const planned = { finished: [], renewed: [owners[0]!.id] };
       const [text, values] = settling([ack], owners, planned);
-      const { rows } = await client.query({
-        text,
-        values,
-        rowMode: 'array',
-        query_timeout: queryTimeoutMs,
-      });
-      const [answer, came] = rows[0]!;
+      const [row] = await rowsOn(client, text, values);
+      const [answer, came] = row!;
       const [settled] = answers(1, answer);
       function committed(): void {
         table.confirm(owners, planned);
@@ -219,8 +213,7 @@ export function createLeases(state: PostgresState): Leases {
     async holdsIn(client, lease) {
       const { id, version, batch } = ownership(lease);
       const values = [state.at(), id, version, batch];
-      const { rows } = await client.query({ text: holdSql, values, query_timeout: queryTimeoutMs });
-      return rows.length === 1;
+      return (await rowsOn(client, holdSql, values)).length === 1;
     },
 
     async nack(lease, { delayMs, countAttempt, report }) {

@@ -14,10 +14,8 @@ import {
   mostShownSlots,
 } from '../../../core/kit/records/limit-rules.ts';
 import { bigintArray, intArray, storable, textArray } from './arrays.ts';
-import { onClient, type Row } from './client.ts';
-import { queryTimeoutMs } from './database.ts';
-import { postgresError } from './errors.ts';
-import { readInOrder } from './in-order.ts';
+import type { Row } from './client.ts';
+import { sqlState } from './errors.ts';
 import { keyOf, storedKey } from './keys.ts';
 import { needsReadCommitted } from './limits-sql.ts';
 import { timeOf } from './sql.ts';
@@ -56,26 +54,11 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
       try {
         return await db.prepared(during, text, values);
       } catch (error) {
-        if (((error as Error).cause as { code?: unknown } | undefined)?.code !== needsReadCommitted)
-          throw error;
+        if (sqlState((error as Error).cause) !== needsReadCommitted) throw error;
         isStrict = true;
       }
     }
-    try {
-      return await onClient(db.pool, async (client) => {
-        await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-        const { rows } = await client.query({
-          text,
-          values,
-          rowMode: 'array',
-          query_timeout: queryTimeoutMs,
-        });
-        await client.query('COMMIT');
-        return rows;
-      });
-    } catch (cause) {
-      throw postgresError(during, cause);
-    }
+    return db.inTransaction(during, 'BEGIN ISOLATION LEVEL READ COMMITTED', text, values);
   }
 
   const columnsOf = (slots: readonly TakenSlot[]) => [
@@ -162,7 +145,7 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
       }
       const calledAt = clock.now();
       const values = [at(), storedKey(prefix), storedKey(after), max];
-      const rows = await readInOrder(db, listSql(s), values);
+      const rows = await db.inOrder(listSql(s), values);
       return (rows as unknown as ListedRow[]).map(
         ([key, limit, used, waiters, heldMs, slots]): LimitState => ({
           key: keyOf(key),

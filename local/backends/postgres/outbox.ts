@@ -1,10 +1,12 @@
 /** The outbox's rows in Postgres. */
 
-import type { OutboxTable, RefusedRow } from '../../outbox/table.ts';
+import { messageOf } from '../../outbox/send.ts';
+import type { Fate, OutboxTable, RefusedRow } from '../../outbox/table.ts';
 import { createWaiters } from '../shared/waiters.ts';
+import { bigintArray, storable, textArray } from './arrays.ts';
+import { onClient, type PostgresClient } from './client.ts';
 import { postgresError } from './errors.ts';
 import { createListener, safetyPollMs } from './listen.ts';
-import { createMove } from './outbox-move.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { createTransactionCheck } from './transaction-check.ts';
@@ -126,4 +128,115 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
       await listener.close();
     },
   };
+}
+
+/** A batch of the largest bodies must not fill the memory. */
+const batchBytes = 8 * 1024 * 1024;
+/** The server ends the transaction of a relay whose host has vanished so long after `withinMs`. */
+const graceMs = 45_000;
+
+/** A condition on the rows. */
+interface Which {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+type Send = Parameters<OutboxTable['move']>[3];
+
+/** @param lockName of the database; the target's name is added to it */
+export function createMove(state: PostgresState, lockName: string) {
+  const { db } = state;
+  const s = db.schema;
+
+  const move: OutboxTable['move'] = async (target, most, withinMs, send, ids) => {
+    const sql = `SELECT EXISTS (SELECT FROM ${s}.outbox WHERE target = $1${ids ? ' AND id = ANY ($2)' : ''})`;
+    const [row] = await db.query('looking into the outbox', sql, ids ? [target, ids] : [target]);
+    if (!row![0]) return 'empty';
+    return onClient(db.pool, async (client) => {
+      // Named, because the database's default may be another, whose snapshot would be older than the lock.
+      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+      await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${withinMs + graceMs}`);
+      const result = await moveIn(client, target, most, send, ids);
+      await client.query('COMMIT');
+      return result;
+    }).catch((cause) => {
+      throw postgresError('relaying', cause);
+    });
+  };
+
+  /** Inside a transaction. */
+  async function moveIn(
+    client: PostgresClient,
+    target: string,
+    most: number,
+    send: Send,
+    ids: readonly string[] | undefined,
+  ): Promise<'moved' | 'empty' | 'busy'> {
+    // Ends with the transaction, so it also works through a pooler; and unlike locked rows it holds up no vacuum.
+    const lock = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked';
+    const { rows: answer } = await client.query(lock, [`${lockName} ${target}`]);
+    if (!answer[0]!.locked) return 'busy';
+    const which = ids ? await rowsOf(client, target, ids) : { sql: '', values: [] };
+    // A statement of its own: one that began before it had the lock would still see rows that the last relay has moved.
+    const text = `
+      SELECT seq, message FROM (
+        SELECT seq, message, sum(octet_length(message)) OVER (ORDER BY seq) - octet_length(message) AS bytes_before
+        FROM (SELECT seq, message FROM ${s}.outbox WHERE target = $1${which.sql} ORDER BY target, seq LIMIT $2) next) measured
+      WHERE bytes_before < $3 ORDER BY seq`;
+    const values = [target, most, batchBytes, ...which.values];
+    const { rows } = await client.query({ text, values, rowMode: 'array' });
+    if (rows.length === 0) return 'empty';
+    const fates = await send(rows.map(([, message]) => message as string));
+    const seqs = rows.map(([seq]) => Number(seq));
+    await settle(client, target, seqs, fates);
+    return 'moved';
+  }
+
+  /** These messages, and before them those of their groups. */
+  async function rowsOf(client: PostgresClient, target: string, ids: readonly string[]): Promise<Which> {
+    const text = `SELECT seq, message FROM ${s}.outbox WHERE target = $1 AND id = ANY ($2)`;
+    const { rows } = await client.query({ text, values: [target, textArray(ids)], rowMode: 'array' });
+    const groups = rows.flatMap(([, message]) => messageOf(message as string)?.group ?? []);
+    if (groups.length === 0) return { sql: ' AND id = ANY ($4)', values: [textArray(ids)] };
+    const last = Math.max(...rows.map(([seq]) => Number(seq)));
+    // Not read as JSON, which Postgres refuses for characters that a message may have. In its body the quotes are escaped.
+    const marks = groups.map((group) => `"group":${JSON.stringify(group)}`);
+    return {
+      sql: ` AND (id = ANY ($4)
+        OR seq < $5 AND EXISTS (SELECT FROM unnest($6::text[]) mark WHERE strpos(message, mark) > 0))`,
+      values: [textArray(ids), last, textArray(marks)],
+    };
+  }
+
+  async function settle(
+    client: PostgresClient,
+    target: string,
+    seqs: readonly number[],
+    fates: readonly Fate[],
+  ): Promise<void> {
+    const sent = seqs.filter((_, i) => fates[i]!.state === 'sent');
+    if (sent.length > 0) {
+      const sql = `DELETE FROM ${s}.outbox WHERE target = $1 AND seq = ANY ($2)`;
+      await client.query(sql, [target, bigintArray(sent)]);
+    }
+    const refused = fates.flatMap((fate, i) =>
+      fate.state === 'refused' ? [{ ...fate, seq: seqs[i]! }] : [],
+    );
+    if (refused.length === 0) return;
+    const sql = `
+      WITH taken AS (DELETE FROM ${s}.outbox WHERE target = $2 AND seq = ANY ($3) RETURNING seq, written_at, message)
+      INSERT INTO ${s}.outbox_refused (target, id, seq, queue, written_at, refused_at, error, message)
+      SELECT $2, g.id, t.seq, g.queue, t.written_at, ${timeOf('$1')}, g.error, t.message
+      FROM taken t JOIN unnest($3::bigint[], $4::text[], $5::text[], $6::text[]) g (seq, id, queue, error) USING (seq)`;
+    await client.query(sql, [
+      state.at(),
+      target,
+      bigintArray(refused.map(({ seq }) => seq)),
+      textArray(refused.map(({ id }) => storable(id))),
+      textArray(refused.map(({ queue }) => storable(queue))),
+      textArray(refused.map(({ error }) => storable(`${error.code}: ${error.message}`))),
+    ]);
+  }
+
+  return move;
 }

@@ -20,36 +20,17 @@ export const rewritten = `(fillfactor = 70, autovacuum_vacuum_scale_factor = 0.0
 
 /** What a record needs to know of a job, whatever became of it. What lists search for stands beside the facts, which are JSON. */
 const record = `
-    seq bigint NOT NULL,
-    id text COLLATE "C" NOT NULL,
-    queue text COLLATE "C" NOT NULL,
-    job text NOT NULL,
-    tenant_id text,
-    priority smallint NOT NULL,
-    created_at bigint NOT NULL,
-    ready_at bigint NOT NULL,
-    attempt int NOT NULL,
-    reports text NOT NULL,
-    progress text,
-    idempotency_key text COLLATE "C",
-    schedule text COLLATE "C",
-    facts text`;
+    seq bigint NOT NULL, id text COLLATE "C" NOT NULL, queue text COLLATE "C" NOT NULL, job text NOT NULL, tenant_id text,
+    priority smallint NOT NULL, created_at bigint NOT NULL, ready_at bigint NOT NULL, attempt int NOT NULL, reports text NOT NULL,
+    progress text, idempotency_key text COLLATE "C", schedule text COLLATE "C", facts text`;
 const end = `
-    ended smallint NOT NULL,
-    finished_at bigint NOT NULL,
-    reason text,
-    error text,
-    keep_until bigint`;
+    ended smallint NOT NULL, finished_at bigint NOT NULL, reason text, error text, keep_until bigint`;
 
 /** @param s the schema's name, quoted */
 const jobTables = (s: string): string => `
   CREATE SEQUENCE ${s}.turns;
   CREATE TABLE ${s}.jobs (${record},
-    turn bigint NOT NULL,
-    rank bigint NOT NULL,
-    interrupted boolean NOT NULL,
-    cancel_requested boolean NOT NULL,
-    body text NOT NULL,
+    turn bigint NOT NULL, rank bigint NOT NULL, interrupted boolean NOT NULL, cancel_requested boolean NOT NULL, body text NOT NULL,
     PRIMARY KEY (id)
   ) ${busy()};
   -- What every enqueue pays for a list of a long backlog. The other indexes are of jobs that have such a fact.
@@ -144,26 +125,14 @@ const storeTables = (s: string): string => `
   CREATE INDEX texts_ends_at ON ${s}.texts (ends_at);
   -- Numbers: one text per key, in the order in which they are read.
   CREATE TABLE ${s}.metrics (
-    step text COLLATE "C" NOT NULL,
-    at bigint NOT NULL,
-    queue text COLLATE "C" NOT NULL,
-    job text COLLATE "C" NOT NULL,
-    source text COLLATE "C" NOT NULL,
-    body text NOT NULL,
-    PRIMARY KEY (step, at, queue, job, source)
+    step text COLLATE "C" NOT NULL, at bigint NOT NULL, queue text COLLATE "C" NOT NULL, job text COLLATE "C" NOT NULL,
+    source text COLLATE "C" NOT NULL, body text NOT NULL, PRIMARY KEY (step, at, queue, job, source)
   ) WITH ${rewritten};
   -- Records of jobs whose queue keeps none, for postgresStore(). What is searched for stands beside the row, which is JSON.
   CREATE TABLE ${s}.records (
-    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    id text COLLATE "C" NOT NULL UNIQUE,
-    version text COLLATE "C" NOT NULL,
-    queue text COLLATE "C" NOT NULL,
-    job text COLLATE "C" NOT NULL,
-    status text COLLATE "C" NOT NULL,
-    created_at bigint NOT NULL,
-    finished_at bigint,
-    guarded_until bigint NOT NULL,
-    "row" text NOT NULL
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, version text COLLATE "C" NOT NULL,
+    queue text COLLATE "C" NOT NULL, job text COLLATE "C" NOT NULL, status text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL, finished_at bigint, guarded_until bigint NOT NULL, "row" text NOT NULL
   ) WITH ${rewritten};
   CREATE INDEX records_created_at ON ${s}.records (created_at, seq);
   CREATE INDEX records_status ON ${s}.records (status, created_at, seq);
@@ -216,15 +185,8 @@ const outboxTables = (s: string): string => `
   CREATE INDEX outbox_id ON ${s}.outbox (target, id);
   -- What a target will not take. Kept apart, so that a relay never steps over it.
   CREATE TABLE ${s}.outbox_refused (
-    seq bigint NOT NULL,
-    target text COLLATE "C" NOT NULL,
-    id text NOT NULL,
-    queue text NOT NULL,
-    written_at bigint NOT NULL,
-    refused_at bigint NOT NULL,
-    error text NOT NULL,
-    message text NOT NULL,
-    PRIMARY KEY (target, seq)
+    seq bigint NOT NULL, target text COLLATE "C" NOT NULL, id text NOT NULL, queue text NOT NULL, written_at bigint NOT NULL,
+    refused_at bigint NOT NULL, error text NOT NULL, message text NOT NULL, PRIMARY KEY (target, seq)
   );
   CREATE INDEX outbox_refused_id ON ${s}.outbox_refused (target, id);`;
 

@@ -1,11 +1,18 @@
 /** The queue inside transactions: the application's own, and those that a handler's writes and its ack share. */
 
-import type { OutgoingMessage, QueueBackend } from '../../../core/contract/queue.ts';
-import type { PostgresClient } from './client.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
+import type {
+  JobTransaction,
+  OutgoingMessage,
+  QueueBackend,
+  SqlTransaction,
+} from '../../../core/contract/queue.ts';
+import { type PostgresClient, queryTimeoutMs } from './client.ts';
+import type { Database } from './database.ts';
 import { sinceOf, sorted } from './enqueue.ts';
-import { postgresError } from './errors.ts';
+import { postgresError, sqlState } from './errors.ts';
 import { storedFacts } from './facts.ts';
-import { openTransaction } from './job-transaction.ts';
 import type { Leases } from './leases.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
@@ -133,4 +140,197 @@ function createSlots(count: number) {
       else free++;
     },
   };
+}
+
+/** The connection is only kept if this is quick. */
+const rollbackTimeoutMs = 5_000;
+
+/** A statement that begins with one of these words. */
+const beginsWith = (words: string): RegExp =>
+  new RegExp(String.raw`^(?:\s|--[^\n]*\n|/\*.*?\*/)*(${words})\b`, 'is');
+
+/** Statements that end a transaction; `ROLLBACK TO` a savepoint does not. */
+const ending = beginsWith(
+  String.raw`begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!(\s+(work|transaction))?\s+to\b)`,
+);
+
+/** Statements whose effect would outlive the transaction in its session. A setting that a function makes is not seen here. */
+const lasting = [
+  beginsWith(
+    String.raw`set(?!\s+(local|constraints|transaction)\b)|reset|listen|prepare|load|create\s+((local|global)\s+)?temp(orary)?(?!.*\bon\s+commit\s+drop\b)`,
+  ),
+  /\bset_config\s*\(/i,
+];
+
+/**
+ * Never gives the client to the handler: one that goes on after its attempt must not write in somebody else's transaction.
+ *
+ * @param released called when the connection is back in the pool, or closed
+ */
+export async function openTransaction(
+  client: PostgresClient,
+  db: Database,
+  leases: Leases,
+  released: () => void,
+): Promise<JobTransaction> {
+  let over = false;
+  /** Statements of the handler that have not been answered. */
+  let open = 0;
+  /** Ends with the last of them. One is sent at a time, because `pg` will no longer queue them itself. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Why the connection was lost: the next statement's error only says that it was. */
+  let loss: Error | undefined;
+  const broken = (error?: Error) => {
+    loss ??= error;
+  };
+
+  /** Whether the session must not serve another transaction. */
+  let isChanged = false;
+  // Sent with the statement that ends the transaction. What the application has set in each connection of its own pool must stay.
+  const tidy = `${db.ownsPool ? 'RESET ALL; ' : ''}SELECT pg_advisory_unlock_all()`;
+
+  function end(destroy: boolean): void {
+    over = true;
+    client.release(destroy);
+    if (!destroy) client.removeListener('error', broken);
+    released();
+  }
+
+  /** The handler's own fault where it has idled for too long, whichever error says so; the server's otherwise. */
+  function failureOf(during: string, cause?: unknown): LongshoreError | null {
+    const idled = [loss, cause].find((one) => sqlState(one) === idledTooLong);
+    if (idled) return lost(idled);
+    const error = loss ?? cause;
+    return error === undefined ? null : postgresError(during, error);
+  }
+
+  /** One statement of our own. An error closes the connection, which rolls the transaction back. */
+  async function run<T>(during: string, statement: () => Promise<T>): Promise<T> {
+    try {
+      return await statement();
+    } catch (cause) {
+      end(true);
+      if (isRefusal(cause)) throw refused(toError(cause).message, cause);
+      throw failureOf(during, cause);
+    }
+  }
+
+  const send = (text: string, timeoutMs = queryTimeoutMs) =>
+    client.query({ text, query_timeout: timeoutMs }) as Promise<unknown>;
+
+  /** Returns what the server has made of it: a transaction that has failed cannot commit. */
+  async function finish(statement: 'COMMIT' | 'ROLLBACK', timeoutMs = queryTimeoutMs): Promise<string> {
+    const [result] = (await send(`${statement}; ${tidy}`, timeoutMs)) as [{ command: string }];
+    return result.command;
+  }
+
+  async function handlersQuery(text: string, values?: unknown[]) {
+    if (over) throw ended();
+    const found = ending.exec(text)?.[1];
+    if (found !== undefined) {
+      throw new LongshoreError(
+        'OPTION',
+        `Expected statements between BEGIN and COMMIT, got ${found.toUpperCase()}. Return to commit, throw to roll back; savepoints work.`,
+      );
+    }
+    isChanged ||= lasting.some((pattern) => pattern.test(text));
+    return client.query(text, values);
+  }
+
+  /** Commits behind all that the handler has sent, if `last` says so. */
+  async function commit(during: string, statements: () => Promise<boolean>): Promise<boolean> {
+    await last; // also for a statement that the handler did not await
+    if (over) throw ended();
+    const gone = failureOf(during);
+    if (gone) {
+      end(true);
+      throw gone;
+    }
+    over = true; // before anything is sent: what a handler writes now could fail, and undo an ack that was answered
+    const agreed = await run(during, async () => {
+      if (sql.getTransactionStatus() === 'I') throw refused('the handler has ended it by itself');
+      return statements();
+    });
+    const command = await run('committing', () => finish(agreed ? 'COMMIT' : 'ROLLBACK'));
+    end(isChanged);
+    if (agreed && command === 'ROLLBACK') throw refused('a statement has failed');
+    return agreed;
+  }
+
+  client.on('error', broken);
+  await run('beginning a transaction', () => send('BEGIN'));
+
+  const sql: SqlTransaction & { getTransactionStatus(): string | null } = {
+    getTransactionStatus: () => client.getTransactionStatus?.() ?? null,
+    query(text, values) {
+      open++;
+      const answer = last.then(() => handlersQuery(text, values)).finally(() => void open--);
+      last = answer.catch(() => {});
+      return answer;
+    },
+  };
+
+  const inside: SqlTransaction = {
+    query: (text, values = []) => client.query({ text, values, query_timeout: queryTimeoutMs }),
+  };
+
+  return {
+    sql,
+    async ack(ack) {
+      let committed = () => {};
+      const settled = await commit('settling', async () => {
+        const answer = await leases.ackIn(client, ack);
+        committed = answer.committed;
+        return answer.settled;
+      });
+      if (settled) committed();
+      return settled;
+    },
+    commit: (lease, last) =>
+      commit('committing a step', async () => (await leases.holdsIn(client, lease)) && last(inside)),
+    async rollback() {
+      if (over) return;
+      over = true;
+      // A running statement may hold the connection and its locks for long; the server would go on with it.
+      if (open > 0) {
+        const pid = client.processID;
+        end(true);
+        if (typeof pid === 'number')
+          db.query('cancelling', 'SELECT pg_cancel_backend($1)', [pid]).catch(() => {});
+        return;
+      }
+      try {
+        await finish('ROLLBACK', rollbackTimeoutMs);
+        end(isChanged);
+      } catch {
+        end(true);
+      }
+    },
+  };
+}
+
+/**
+ * The server has answered that what the handler wrote cannot be committed, so all of it is rolled back for sure. After a fault of
+ * the server or the connection that is unknown.
+ */
+function isRefusal(cause: unknown): boolean {
+  return (
+    (cause as { severity?: unknown } | null)?.severity === 'ERROR' &&
+    !/^(25006|5[378]|XX)/.test(sqlState(cause))
+  );
+}
+
+const ended = (): LongshoreError =>
+  new LongshoreError('LEASE_LOST', 'The attempt and its transaction are over.');
+
+/** The server has ended the session while the handler did something else: before it was asked to commit, so all is rolled back for sure. */
+const idledTooLong = '25P03';
+
+const lost = (loss: unknown): LongshoreError =>
+  refused(postgresError('the run of the handler', loss).message.replace(/\.$/, ''), loss);
+
+/** The attempt has failed as if its handler had thrown. */
+function refused(why: string, cause?: unknown): LongshoreError {
+  return new LongshoreError('HANDLER', `The handler's transaction was rolled back: ${why}.`, { cause });
 }

@@ -6,8 +6,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { checkInteger } from '../../../core/base/checks.ts';
 import { config, type ErrorCode, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
-import { applicationId, create, schemaVersion } from './schema.ts';
-import { upgrades } from './upgrade.ts';
+import { applicationId, create, schemaVersion, upgrades } from './schema.ts';
 
 export type Database = ReturnType<typeof openDatabase>;
 

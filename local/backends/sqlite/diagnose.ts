@@ -6,24 +6,21 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Check, DiagnosisRequest, Looked, Problem } from '../../../core/contract/diagnosis.ts';
 import type { Retention } from '../../../core/contract/store.ts';
-import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { check, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { keptTooShort } from '../../../core/kit/diagnosis/kept-too-short.ts';
 import type { Database } from './database.ts';
 
-export interface DiagnosedFile {
+interface SqliteFacts {
   readonly db: Database;
   /** Of the file, or `:memory:`. */
   readonly path: string;
   /** Whose options are meant, like `sqlite()`. */
   readonly caller: string;
   readonly retention: Retention;
-}
-
-interface SqliteFacts extends DiagnosedFile {
   readonly request: DiagnosisRequest;
 }
 
-export const sqliteDiagnosis = (of: DiagnosedFile, request: DiagnosisRequest): Check[] =>
+export const sqliteDiagnosis = (of: Omit<SqliteFacts, 'request'>, request: DiagnosisRequest): Check[] =>
   checksOf(sqliteChecks, { ...of, request });
 
 const mebibyte = 1024 ** 2;
@@ -48,85 +45,56 @@ const networkTypes: ReadonlyMap<number, string> = new Map([
 export const networkFileSystem = (type: number): string | null => networkTypes.get(type >>> 0) ?? null;
 
 export const sqliteChecks: readonly Check<SqliteFacts>[] = [
-  {
-    id: 'sqlite.journal',
-    severity: 'error',
-    look({ db, path, caller }) {
-      const mode = String(pragma(db, 'journal_mode'));
-      if (mode === 'wal') return [];
-      const text =
-        mode === 'memory'
-          ? 'It is in memory: all jobs end with this process.'
-          : `journal_mode is ${mode} and not wal: writers and readers wait for one another.`;
-      return found(path, text, `Give ${caller} the path of a file on a disk of this machine.`);
-    },
-  },
-  {
-    id: 'sqlite.synchronous',
-    severity: 'note',
-    look({ db, path, caller }) {
-      if (path === inMemory || Number(pragma(db, 'synchronous')) >= 2) return [];
-      return found(
-        path,
-        'synchronous is NORMAL: a power cut or a crash of the machine may lose the last moments, damage nothing. A killed process loses nothing.',
-        `Where that is too much, ${caller} takes { synchronous: 'FULL' }, at the price of a disk flush per transaction.`,
-      );
-    },
-  },
-  {
-    id: 'sqlite.wal',
-    severity: 'warning',
-    look({ path }) {
-      const bytes = path === inMemory ? 0 : (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
-      if (bytes < longWalBytes) return [];
-      return found(
-        `${path}-wal`,
-        `It has ${megabytes(bytes)}: a process reads for so long that the file cannot be folded in, and everything becomes slower.`,
-        'Look for a transaction that is left open: a backup, a shell of sqlite3, a stuck process (fuser on the file).',
-      );
-    },
-  },
-  {
-    id: 'sqlite.disk',
-    severity: 'warning',
-    async look({ path }) {
-      if (path === inMemory) return [];
-      const { bavail, bsize } = await statfs(dirname(path));
-      const free = bavail * bsize;
-      if (free >= fewBytes) return [];
-      return {
-        where: dirname(path),
-        text: `${megabytes(free)} are free: when the disk is full, jobs are refused, and what runs cannot be settled.`,
-        remedy: 'Free space, or move the file to a larger disk.',
-        severity: free < veryFewBytes ? 'error' : 'warning',
-      };
-    },
-  },
-  {
-    id: 'sqlite.filesystem',
-    severity: 'error',
-    async look({ path }) {
-      if (path === inMemory) return [];
-      if (process.platform !== 'linux') return { because: 'only Linux tells the kind of a file system' };
-      const kind = networkFileSystem((await statfs(dirname(path))).type);
-      if (kind === null) return [];
-      return found(
-        dirname(path),
-        `It is on ${kind}: locks there do not hold between hosts, and the file will be damaged.`,
-        'Put it on a disk of this machine, or take postgres() for several hosts.',
-      );
-    },
-  },
-  {
-    id: 'sqlite.integrity',
-    severity: 'error',
-    look: ({ path }) => (path === inMemory ? [] : quickCheck(path)),
-  },
-  {
-    id: 'sqlite.retention',
-    severity: 'note',
-    look: ({ caller, retention, request }) => keptTooShort(caller, retention.completedMs, request),
-  },
+  check('sqlite.journal', 'error', ({ db, path, caller }) => {
+    const mode = String(pragma(db, 'journal_mode'));
+    if (mode === 'wal') return [];
+    const text =
+      mode === 'memory'
+        ? 'It is in memory: all jobs end with this process.'
+        : `journal_mode is ${mode} and not wal: writers and readers wait for one another.`;
+    return found(path, text, `Give ${caller} the path of a file on a disk of this machine.`);
+  }),
+  check('sqlite.synchronous', 'note', ({ db, path, caller }) => {
+    if (path === inMemory || Number(pragma(db, 'synchronous')) >= 2) return [];
+    return found(
+      path,
+      'synchronous is NORMAL: a power cut or a crash of the machine may lose the last moments, damage nothing. A killed process loses nothing.',
+      `Where that is too much, ${caller} takes { synchronous: 'FULL' }, at the price of a disk flush per transaction.`,
+    );
+  }),
+  check('sqlite.wal', 'warning', ({ path }) => {
+    const bytes = path === inMemory ? 0 : (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+    if (bytes < longWalBytes) return [];
+    return found(
+      `${path}-wal`,
+      `It has ${megabytes(bytes)}: a process reads for so long that the file cannot be folded in, and everything becomes slower.`,
+      'Look for a transaction that is left open: a backup, a shell of sqlite3, a stuck process (fuser on the file).',
+    );
+  }),
+  check('sqlite.disk', 'warning', async ({ path }) => {
+    if (path === inMemory) return [];
+    const { bavail, bsize } = await statfs(dirname(path));
+    const free = bavail * bsize;
+    if (free >= fewBytes) return [];
+    const text = `${megabytes(free)} are free: when the disk is full, jobs are refused, and what runs cannot be settled.`;
+    const problem = found(dirname(path), text, 'Free space, or move the file to a larger disk.');
+    return { ...problem, severity: free < veryFewBytes ? 'error' : 'warning' };
+  }),
+  check('sqlite.filesystem', 'error', async ({ path }) => {
+    if (path === inMemory) return [];
+    if (process.platform !== 'linux') return { because: 'only Linux tells the kind of a file system' };
+    const kind = networkFileSystem((await statfs(dirname(path))).type);
+    if (kind === null) return [];
+    return found(
+      dirname(path),
+      `It is on ${kind}: locks there do not hold between hosts, and the file will be damaged.`,
+      'Put it on a disk of this machine, or take postgres() for several hosts.',
+    );
+  }),
+  check('sqlite.integrity', 'error', ({ path }) => (path === inMemory ? [] : quickCheck(path))),
+  check('sqlite.retention', 'note', ({ caller, retention, request }) =>
+    keptTooShort(caller, retention.completedMs, request),
+  ),
 ];
 
 const found = (where: string, text: string, remedy: string): Problem => ({ where, text, remedy });

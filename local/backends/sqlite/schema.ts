@@ -1,6 +1,7 @@
 /** The tables. A file is stamped with their version, so that no other program's file is taken for ours. */
 
 import type { MessageFacts } from '../../../core/contract/facts.ts';
+import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
 import { JobState } from '../shared/report-lines.ts';
 
 /** `PRAGMA application_id`: the letters LGSH. */
@@ -62,32 +63,17 @@ export const create = `
 
   -- Delayed jobs are kept apart: 100,000 of them in front of the ready ones would be stepped over at every claim.
   CREATE TABLE ready (
-    queue TEXT NOT NULL,
-    rank INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    ready_at INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    interrupted INTEGER NOT NULL,
-    PRIMARY KEY (queue, rank, seq)
+    queue TEXT NOT NULL, rank INTEGER NOT NULL, seq INTEGER NOT NULL, ready_at INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    interrupted INTEGER NOT NULL, PRIMARY KEY (queue, rank, seq)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE delayed (
-    queue TEXT NOT NULL,
-    ready_at INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    rank INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    interrupted INTEGER NOT NULL,
-    PRIMARY KEY (queue, ready_at, seq)
+    queue TEXT NOT NULL, ready_at INTEGER NOT NULL, seq INTEGER NOT NULL, rank INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    interrupted INTEGER NOT NULL, PRIMARY KEY (queue, ready_at, seq)
   ) STRICT, WITHOUT ROWID;
   -- As many rows as jobs run at this moment, so it needs no index by time.
   CREATE TABLE leases (
-    seq INTEGER PRIMARY KEY,
-    queue TEXT NOT NULL,
-    nonce TEXT NOT NULL,
-    claimed_at INTEGER NOT NULL,
-    lease_until INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    interrupted INTEGER NOT NULL
+    seq INTEGER PRIMARY KEY, queue TEXT NOT NULL, nonce TEXT NOT NULL, claimed_at INTEGER NOT NULL,
+    lease_until INTEGER NOT NULL, attempt INTEGER NOT NULL, interrupted INTEGER NOT NULL
   ) STRICT;
   -- Triggers, because then a single enqueue is one statement, which is its own transaction.
   CREATE TRIGGER jobs_ready AFTER INSERT ON jobs WHEN new.ready_at <= new.created_at BEGIN
@@ -136,22 +122,13 @@ export const create = `
 
   -- Limits: slots in use, jobs that wait for one, and keys of which nobody gets one. most is the limit that was asked for.
   CREATE TABLE limit_slots (
-    key TEXT NOT NULL,
-    holder TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    most INTEGER NOT NULL,
-    until INTEGER NOT NULL,
+    key TEXT NOT NULL, holder TEXT NOT NULL, owner TEXT NOT NULL, most INTEGER NOT NULL, until INTEGER NOT NULL,
     PRIMARY KEY (key, holder)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX limit_slots_until ON limit_slots (until);
   CREATE TABLE limit_waiters (
-    holder TEXT NOT NULL,
-    key TEXT NOT NULL,
-    queue TEXT NOT NULL,
-    rank REAL NOT NULL,
-    most INTEGER NOT NULL,
-    until INTEGER NOT NULL,
-    PRIMARY KEY (holder, key)
+    holder TEXT NOT NULL, key TEXT NOT NULL, queue TEXT NOT NULL, rank REAL NOT NULL, most INTEGER NOT NULL,
+    until INTEGER NOT NULL, PRIMARY KEY (holder, key)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX limit_waiters_rank ON limit_waiters (key, rank, holder, until);
   CREATE INDEX limit_waiters_until ON limit_waiters (until);
@@ -169,11 +146,7 @@ export const create = `
   CREATE INDEX batches_look_at ON batches (look_at) WHERE look_at IS NOT NULL;
   CREATE INDEX batches_ends_at ON batches (ends_at);
   CREATE TABLE batch_marks (
-    batch TEXT NOT NULL,
-    block INTEGER NOT NULL,
-    ended BLOB NOT NULL,
-    failed BLOB NOT NULL,
-    PRIMARY KEY (batch, block)
+    batch TEXT NOT NULL, block INTEGER NOT NULL, ended BLOB NOT NULL, failed BLOB NOT NULL, PRIMARY KEY (batch, block)
   ) STRICT, WITHOUT ROWID;
 
   -- Texts by name, in the order of the names: what steps, schedules, numbers, the audit log and workers are made of (core/kit/texts).
@@ -182,18 +155,9 @@ export const create = `
 
   -- Records of jobs whose queue keeps none, for sqliteStore(). What is searched for stands beside the row, which is JSON.
   CREATE TABLE records (
-    seq INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    version TEXT NOT NULL,
-    queue TEXT NOT NULL,
-    job TEXT NOT NULL,
-    status TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    finished_at INTEGER,
-    guarded_until INTEGER NOT NULL,
-    row TEXT NOT NULL,
-    tenant_id TEXT,
-    facts TEXT
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version TEXT NOT NULL, queue TEXT NOT NULL, job TEXT NOT NULL,
+    status TEXT NOT NULL, created_at INTEGER NOT NULL, finished_at INTEGER, guarded_until INTEGER NOT NULL, row TEXT NOT NULL,
+    tenant_id TEXT, facts TEXT
   ) STRICT;
   CREATE INDEX records_created_at ON records (created_at, seq);
   CREATE INDEX records_status ON records (status, created_at, seq);
@@ -202,3 +166,45 @@ export const create = `
   CREATE INDEX records_key ON records (${factOf('idempotencyKey')}) WHERE ${factOf('idempotencyKey')} IS NOT NULL;
   CREATE INDEX records_schedule ON records (${factOf('schedule')}, created_at, seq) WHERE ${factOf('schedule')} IS NOT NULL;
 `;
+
+const dayMs = 86_400_000;
+/** Any word is a version: it was never there. */
+const moved = `'moved'`;
+/** As core/kit/records/metric-rows.ts does. */
+const withoutSpaces = (name: string): string => `replace(replace(${name}, '%', '%25'), ' ', '%20')`;
+const moment = (at: string): string => `printf('%016d', ${at})`;
+
+/** As core/kit/texts/audit.ts does: a moment backwards, then the id with each of its letters backwards. */
+const places = `
+  WITH RECURSIVE flipped (at, id, entry, rest, place) AS (
+    SELECT at, id, entry, id, printf('%016d', 9999999999999999 - at) FROM audit
+    UNION ALL
+    SELECT at, id, entry, substr(rest, 2), place || char(159 - unicode(rest)) FROM flipped WHERE rest <> ''
+  )`;
+const auditEnd = `at + ${auditKeepMs + dayMs}`;
+
+export const upgrades: ReadonlyMap<number, string> = new Map([
+  [
+    8, // version 0.1.0, which kept what is a text now in tables of their own
+    `
+  CREATE TABLE texts (name TEXT PRIMARY KEY, version TEXT NOT NULL, ends_at INTEGER, text TEXT NOT NULL) STRICT;
+  CREATE INDEX texts_ends_at ON texts (ends_at) WHERE ends_at IS NOT NULL;
+  INSERT INTO texts (name, version, ends_at, text) SELECT name, version, ends_at, text FROM steps;
+  INSERT INTO texts (name, version, text)
+    SELECT 'schedule/' || name, version, coalesce(next_at, '') || char(10) || text FROM schedules;
+  INSERT INTO texts (name, version, text)
+    SELECT 'due/' || ${moment('next_at')} || '.' || name, ${moved}, '0' FROM schedules WHERE next_at IS NOT NULL;
+  INSERT INTO texts (name, version, ends_at, text)
+    SELECT 'metric/' || step || ' ' || ${moment('at')} || ' ' || ${withoutSpaces('queue')} || ' ' || ${withoutSpaces('job')} || ' ' || source, ${moved},
+      at + CASE step WHEN 'minute' THEN ${4 * dayMs} WHEN 'hour' THEN ${41 * dayMs} ELSE ${401 * dayMs} END, body
+    FROM metrics;
+  INSERT INTO texts (name, version, ends_at, text)
+    ${places} SELECT 'audit/' || place || char(127), ${moved}, ${auditEnd}, entry FROM flipped WHERE rest = '';
+  INSERT INTO texts (name, version, ends_at, text)
+    ${places} SELECT 'audit-id/' || id, ${moved}, ${auditEnd}, place || char(127) FROM flipped WHERE rest = '';
+  INSERT INTO texts (name, version, ends_at, text)
+    SELECT 'worker/' || id, ${moved}, seen_at + 3600000, '{"beat":' || beat || ',"lagMs":0' || iif(drain, ',"drain":true', '') || '}'
+    FROM workers;
+  DROP TABLE steps; DROP TABLE schedules; DROP TABLE metrics; DROP TABLE audit; DROP TABLE workers;`,
+  ],
+]);

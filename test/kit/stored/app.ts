@@ -1,11 +1,11 @@
-/** The app whose jobs are in the stored files. It runs on every version, so it imports what is public only. */
+/** The app whose jobs are in the stored envelopes. It runs on every version, so it imports what is public only. */
 
 import * as z from 'zod/mini';
-import { type Contract, createApp, defineJob, defineSchedule, fixed, keyRing } from '../../../core/index.ts';
+import { type Contract, createApp, defineJob, fixed, keyRing } from '../../../core/index.ts';
 
 const hourMs = 3_600_000;
 
-/** When the files were written, by their own clock. */
+/** When they were written, by their own clock. */
 export const storedAt = Date.UTC(2026, 0, 1);
 
 /** A clock that runs from there on. */
@@ -20,7 +20,7 @@ export function clockAt(start: number) {
   };
 }
 
-type Handle = (to: string, progress: (done: number) => Promise<boolean>) => Promise<unknown>;
+type Handle = (to: string) => Promise<unknown>;
 
 export function storedApp(clock: ReturnType<typeof clockAt>, handle: Handle, newId?: () => string) {
   const payload = z.object({ to: z.string(), text: z.optional(z.string()) });
@@ -29,31 +29,17 @@ export function storedApp(clock: ReturnType<typeof clockAt>, handle: Handle, new
     queue: 'mail',
     payload,
     retry: fixed(hourMs),
-    handle: ({ to }, ctx) => handle(to, (done) => ctx.progress(done, 10, 'half')),
+    handle: ({ to }) => handle(to),
   });
   const charge = defineJob({
     name: 'card.charge',
     queue: 'cards',
     payload,
     idempotencyKey: ({ to }) => to,
-    handle: ({ to }, ctx) => handle(to, (done) => ctx.progress(done)),
-  });
-  const report = defineJob({
-    name: 'report.build',
-    queue: 'reports',
-    payload,
-    handle: ({ to }) => handle(to, async () => true),
-  });
-  const hourly = defineSchedule({
-    name: 'hourly',
-    cron: '0 * * * *',
-    job: report,
-    payload: { to: 'all' },
-    missed: 'all',
+    handle: ({ to }) => handle(to),
   });
   const signing = keyRing([{ kid: 'stored', secret: new Uint8Array(32).fill(1) }]);
-  const schedules = [hourly];
-  const app = createApp({ jobs: [send, charge, report], schedules, signing, clock, ...(newId && { newId }) });
+  const app = createApp({ jobs: [send, charge], signing, clock, ...(newId && { newId }) });
   return { app, send, charge };
 }
 

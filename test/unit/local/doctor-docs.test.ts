@@ -7,8 +7,7 @@ import { dynamoChecks } from '../../../functions/aws/dynamo/migrate.ts';
 import { sqsChecks } from '../../../functions/aws/sqs/check.ts';
 import { serviceBusChecks } from '../../../functions/azure/service-bus/check.ts';
 import { beanstalkdChecks } from '../../../local/backends/beanstalkd/diagnose.ts';
-import { serverChecks } from '../../../local/backends/postgres/diagnose.ts';
-import { tableChecks } from '../../../local/backends/postgres/table-checks.ts';
+import { postgresChecks } from '../../../local/backends/postgres/diagnose.ts';
 import { redisChecks } from '../../../local/backends/redis/diagnose.ts';
 import { sqliteChecks } from '../../../local/backends/sqlite/diagnose.ts';
 import { answers } from '../../../local/cli/commands/doctor.ts';
@@ -19,16 +18,7 @@ const page = readFileSync(resolve(import.meta.dirname, '../../../docs/doctor.md'
 
 const checks = [
   ...[[answers], staticKeyChecks, liveKeyChecks, jobChecks, queueChecks, hostChecks, templateChecks],
-  ...[
-    dynamoChecks,
-    redisChecks,
-    serverChecks,
-    tableChecks,
-    sqliteChecks,
-    beanstalkdChecks,
-    sqsChecks,
-    serviceBusChecks,
-  ],
+  ...[dynamoChecks, redisChecks, postgresChecks, sqliteChecks, beanstalkdChecks, sqsChecks, serviceBusChecks],
 ].flat();
 
 it('docs/doctor.md lists every check with its severity, in the order of their ids', () => {
