@@ -9,7 +9,7 @@ export interface Notice {
   readonly key: number;
   readonly text: string;
   readonly failed: boolean;
-  /** Of the job that it is about. */
+  /** The id of the job. */
   readonly jobId: string | null;
 }
 

@@ -6,7 +6,7 @@ import { ask, isUnavailable, type Query, queryOf, wordsOf } from './client.ts';
 import { onKeys } from './keys.ts';
 
 interface State<T> {
-  /** What was loaded last from this address; it stays when a later load fails. */
+  /** The data last loaded from this address. It stays when a later load fails. */
   readonly value: T | null;
   /** Why there is nothing to load. */
   readonly unavailable: string | null;

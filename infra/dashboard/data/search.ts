@@ -3,7 +3,7 @@
 export interface SearchField {
   /** Before the colon. */
   readonly word: string;
-  /** Of the filter, as the server has it. */
+  /** The member of the server's filter. */
   readonly member: string;
   readonly label: string;
   readonly choices?: readonly string[];
@@ -17,7 +17,7 @@ const token = /(?:(?<word>[a-z]+):)?(?:"(?<quoted>(?:[^"\\]|\\.)*)"|(?<plain>\S+
 
 export interface Search {
   readonly filter: Filter;
-  /** What is wrong with it, in words. */
+  /** An error for the user. */
   readonly problems: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export function readMoment(text: string, now: number): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-/** What an address says of these members. */
+/** The filter in an address. */
 export function filterIn(query: URLSearchParams, fields: readonly SearchField[], alone: string): Filter {
   const members = new Set([alone, ...fields.map(({ member }) => member)]);
   return Object.fromEntries([...query].filter(([name]) => members.has(name)));

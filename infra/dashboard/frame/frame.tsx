@@ -1,4 +1,4 @@
-/** What is around every page. */
+/** The frame of every page: navigation, head, notices. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { refusal, session } from '../data/client.ts';

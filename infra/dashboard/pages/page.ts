@@ -1,4 +1,4 @@
-/** What a page is. */
+/** The definition of a page. */
 
 import type { ComponentType } from 'preact';
 import type { Session } from '../../../core/surfaces/dashboard/api.ts';

@@ -38,12 +38,12 @@ interface AskedActionProps extends ActionProps {
   /** For the server. */
   readonly body?: unknown;
   readonly question: string;
-  /** What its button says. */
+  /** The label of its button. */
   readonly answer: string;
   /** How many it is about. Of many the number is typed. */
   readonly concerns?: number;
   readonly dangerous?: boolean;
-  /** What will happen. */
+  /** The consequence, for the user. */
   readonly children: ComponentChildren;
 }
 

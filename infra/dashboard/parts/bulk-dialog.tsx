@@ -19,7 +19,7 @@ type BulkAction = 'retry' | 'discard';
 export interface Bulk {
   readonly action: BulkAction;
   readonly selection: DeadLetterSelection;
-  /** What is selected. */
+  /** The selected jobs. */
   readonly words: string;
 }
 

@@ -9,7 +9,7 @@ interface PagedRowsProps<T> extends Pick<RowsProps<T>, 'columns' | 'keyOf'> {
   readonly loaded: LoadedPages<T>;
   /** What they are: `jobs`. */
   readonly what: string;
-  /** What to say when there are none. */
+  /** The text of an empty list. */
   readonly empty: string;
 }
 

@@ -18,7 +18,7 @@ interface PayloadProps {
   readonly payload: Sent;
   /** Draws an editor of it; without this it cannot be edited. */
   readonly editor?: ((value: unknown, close: () => void) => ComponentChildren) | undefined;
-  /** What else there is to say. */
+  /** A further remark. */
   readonly children?: ComponentChildren;
 }
 

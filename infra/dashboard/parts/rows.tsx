@@ -16,7 +16,7 @@ export interface RowsProps<T> extends Tabular<T, RowColumn<T>> {
   readonly more: boolean;
   readonly loading: boolean;
   readonly onNearEnd: () => void;
-  /** What stands at the end of the list. */
+  /** The last line of the list. */
   readonly end: ComponentChildren;
 }
 

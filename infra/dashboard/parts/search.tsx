@@ -13,7 +13,7 @@ interface SearchProps {
   /** The member that a word without a colon is for. */
   readonly alone: string;
   readonly filter: Filter;
-  /** Of the page. */
+  /** The path of the page. */
   readonly path: string;
 }
 

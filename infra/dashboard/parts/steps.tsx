@@ -1,4 +1,4 @@
-/** What a job remembers of its steps. */
+/** The stored steps of a job. */
 
 import type { StepView } from '../../../core/features/steps/show.ts';
 import { Badge } from './status.tsx';

@@ -13,7 +13,7 @@ export interface Column<T> extends NamedColumn<T> {
   readonly numeric?: boolean;
 }
 
-/** What every kind of table is given. */
+/** Properties of every kind of table. */
 export interface Tabular<T, OneColumn extends NamedColumn<T>> {
   readonly caption: string;
   readonly columns: readonly OneColumn[];
@@ -22,7 +22,7 @@ export interface Tabular<T, OneColumn extends NamedColumn<T>> {
 }
 
 export interface TableProps<T> extends Tabular<T, Column<T>> {
-  /** What to say when there are none. */
+  /** The text of an empty list. */
   readonly empty: ComponentChildren;
 }
 
