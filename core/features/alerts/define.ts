@@ -1,4 +1,4 @@
-/** The alerts of an app, checked when they are defined. What evaluates them is loaded with the first evaluation. */
+/** The alerts of an app, checked when they are defined. The code that evaluates them is loaded with the first evaluation. */
 
 import { checkInteger, checkOptions, isName, namePattern, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';

@@ -1,4 +1,4 @@
-/** One look at every rule. Of all hosts that look one does it, and leaves what it has seen in the key store. */
+/** Evaluates every rule once. One host at a time does it for all, and keeps the state in the key store. */
 
 import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -20,13 +20,13 @@ import { type AlertState, byFunctions, keyOf, nextState, noState, queued, type R
 const leastPauseMs = 50_000;
 /** A clock that is ahead by more must not end the evaluations of the others. */
 const mostAheadMs = 60_000;
-/** Longer than asking and sending can take. A host that dies keeps the others out for so long. */
+/** Longer than asking and sending can take. After a host died, the others wait for this time. */
 const holdMs = 30_000;
 export const keepMs = 30 * 86_400_000;
 
 export const stateKey = ({ name }: Alerts): string => `alerts:${name}`;
 
-/** Of this process: what it has seen while the key store did not answer, and which rules it has called unavailable. */
+/** State of this process: its findings while the key store did not answer, and the rules that it reported as unavailable. */
 interface Memory {
   state: AlertState;
   /** Why some of them cannot be evaluated. */
@@ -34,7 +34,7 @@ interface Memory {
 }
 const memories = new WeakMap<Alerts, Memory>();
 
-/** What `alerts.evaluate()` does. */
+/** Implements `alerts.evaluate()`. */
 export async function evaluateAlerts(
   alerts: Alerts,
   client: AlertHost,
@@ -89,7 +89,7 @@ async function evaluateAlone(
   memory.state = await tell(alerts, client, next, facts.now);
 }
 
-/** What this process has seen alone becomes part of the common state, unless others have seen its end already. */
+/** Adds the findings of this process to the shared state, unless another host has seen their end already. */
 function merged(found: AlertState, { state }: Memory): AlertState {
   const isOver = (key: string, since: number): boolean => (found.ended[key] ?? 0) >= since;
   const open = Object.entries(state.open).filter(([key, { since }]) => !isOver(key, since));
@@ -101,7 +101,7 @@ function merged(found: AlertState, { state }: Memory): AlertState {
   };
 }
 
-/** What is new goes out as events, and to the targets with what they have not taken before. The state after that. */
+/** Emits new notices as events, and sends them to the targets with earlier ones that failed. Returns the state after that. */
 function tell(
   alerts: Alerts,
   client: AlertHost,

@@ -1,4 +1,4 @@
-/** What the conditions ask, each thing once per evaluation and with an end. */
+/** The facts that conditions ask for: each is fetched once per evaluation, with a timeout. */
 
 import { within } from '../../base/clock.ts';
 import { config, LongshoreError } from '../../base/errors.ts';

@@ -1,4 +1,4 @@
-/** What is watched, and who is sent what it finds. */
+/** Alerts on queues, jobs and schedules. */
 
 import { scoped } from '../../kernel/enqueue/backends.ts';
 import type { Feature } from '../feature.ts';
@@ -6,8 +6,8 @@ import type { Feature } from '../feature.ts';
 export const alerts = {
   chores: [
     {
-      // Each worker asks, and the key of the alerts says whose turn it is: apps that share a backend have alerts of their own, and while
-      // the key store is away each worker has to tell so. The first look comes soon, to say what cannot be told here.
+      // Each worker tries, and the key of the alerts chooses one: apps that share a backend have their own alerts, and while the key store
+      // is away each worker must report it. The first evaluation comes soon, to report rules that cannot be evaluated here.
       name: 'evaluating alerts',
       scope: 'worker',
       everyMs: 60_000,

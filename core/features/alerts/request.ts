@@ -19,7 +19,7 @@ export interface RequestOptions {
 
 export type Endpoint = ReturnType<typeof endpointOf>;
 
-/** What is read of an answer; nothing of it is kept. */
+/** How much of an answer is read. Nothing of it is kept. */
 const limits = { maxResponseBytes: 65_536, maxHeaderBytes: 16_384, keepBytes: 0, connectTimeoutMs: 5_000 };
 
 /** @param factory the function whose argument it is, for messages. Throws `CONFIG` for a URL that would be refused later. */

@@ -11,7 +11,7 @@ export interface RuleOptions {
   /** How the alert is called; two of one kind need two names. */
   readonly name?: string;
   readonly severity?: AlertSeverity;
-  /** It fires once the condition has held for so long, ms. */
+  /** The alert fires once the condition has held for this long, ms. */
   readonly forMs?: number;
 }
 
@@ -34,7 +34,7 @@ interface Kind {
   readonly above: number;
   /** `more than ${limit} jobs wait` */
   readonly summary: (limit: string) => string;
-  /** Of a value or limit. @default the number */
+  /** Formats a value or limit. @default the number */
   readonly unit?: (value: number) => string;
 }
 
@@ -194,7 +194,7 @@ const failures = measuring(
 );
 
 const ratioSpanMs = 15 * minuteMs;
-/** Of fewer attempts a share says nothing: one of three would be a third. */
+/** With fewer attempts a share means little: one of three would be a third. */
 const leastAttempts = 20;
 const failureRatio = measuring(
   {

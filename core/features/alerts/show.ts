@@ -1,4 +1,4 @@
-/** What `longshore alerts` shows: each condition as it is now, and what is remembered of it. Changes and sends nothing. */
+/** The rows of `longshore alerts`: each condition as it is now, with its stored state. Changes and sends nothing. */
 
 import type { AlertHost, AlertReading, AlertRule, Alerts } from '../../kernel/app/alerts.ts';
 import { peek } from '../../kit/records/peek.ts';
@@ -10,14 +10,14 @@ export interface AlertRow
   extends Omit<AlertReading, 'holds'>,
     Pick<AlertRule, 'severity' | 'forMs' | 'summary'> {
   readonly alert: string;
-  /** `pending`: it holds, and not yet for long enough. `unknown`: it cannot be told; `text` says why. */
+  /** `pending`: the condition holds, but not yet for `forMs`. `unknown`: it cannot be evaluated; `text` says why. */
   readonly state: 'ok' | 'pending' | 'firing' | 'unknown';
   /** Since when it holds, epoch ms. */
   readonly since: number | null;
 }
 
 export interface AlertStates {
-  /** When somebody last evaluated them, epoch ms; `null` = nobody has, or somebody is about to. */
+  /** When they were last evaluated, epoch ms; `null` = never, or an evaluation is under way. */
   readonly evaluatedAt: number | null;
   /** One per rule and subject. A rule that looks at nothing here has none. */
   readonly alerts: readonly AlertRow[];
@@ -41,7 +41,7 @@ export async function alertStates(alerts: Alerts, client: AlertHost): Promise<Al
   return { evaluatedAt: at === 0 ? null : at, alerts: rows };
 }
 
-/** One that has ended since the last evaluation still fires: nobody has been sent its end. */
+/** An alert that ended since the last evaluation still fires: its end was not sent yet. */
 function stateIn(holds: boolean, kept: OpenAlert | undefined): AlertRow['state'] {
   if (kept && kept.firedAt !== null) return 'firing';
   return holds ? 'pending' : 'ok';

@@ -1,4 +1,4 @@
-/** What an evaluation remembers for the next one: which conditions hold since when, and who has not been sent what. */
+/** The state between two evaluations: which conditions hold since when, and which notices were not sent yet. */
 
 import { cut } from '../../base/failure.ts';
 import type { AlertNotice, AlertReading, AlertRule } from '../../kernel/app/alerts.ts';
@@ -34,7 +34,7 @@ export interface AlertState {
   /** By rule and subject. */
   readonly open: Readonly<Record<string, OpenAlert>>;
   readonly notices: readonly QueuedNotice[];
-  /** Of targets that have failed. */
+  /** The state of targets that failed. */
   readonly targets: Readonly<Record<string, TargetState>>;
   /** When the rules that need no store last ended, for hosts that have seen the same without a store. */
   readonly ended: Readonly<Record<string, number>>;
@@ -56,9 +56,9 @@ const dayMs = 86_400_000;
 const mostOpen = 100;
 const mostNotices = 40;
 const longestText = 200;
-/** Of a rule that was removed, and of a notice that nobody takes. */
+/** How long a removed rule and an undeliverable notice are kept. */
 const forgetMs = dayMs;
-/** What began to hold before a longer pause may have ended in between. */
+/** After a longer pause, a condition that held before may have ended in between. */
 const longestPauseMs = 300_000;
 
 export const keyOf = (rule: string, subject: string): string => `${rule} ${subject}`;
@@ -129,6 +129,6 @@ function noticeOf(
   return { alert, severity, state, subject, value, text: cut(text, longestText), since, at, reminder: false };
 }
 
-/** Without the oldest when there are too many, and without those that nobody has taken for a day. */
+/** Drops the oldest notices if there are too many, and those that were not delivered within a day. */
 export const queued = (notices: readonly QueuedNotice[], now: number): QueuedNotice[] =>
   notices.filter(({ at, to }) => to.length > 0 && now - at < forgetMs).slice(-mostNotices);

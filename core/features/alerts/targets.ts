@@ -18,7 +18,7 @@ export interface WebhookOptions extends TargetOptions, RequestOptions {
   readonly signWith?: string | Uint8Array;
 }
 
-/** What a webhook is sent as JSON. */
+/** The JSON body of a webhook. */
 export interface WebhookBody {
   readonly type: 'alerts';
   readonly alerts: readonly (Omit<AlertNotice, 'since' | 'at'> & {
@@ -52,7 +52,7 @@ export function slack(url: string, options: TargetOptions & RequestOptions = {})
   });
 }
 
-/** Calls your own code. What it throws is an event, and it is called again with the same notices later. */
+/** Calls your own code. If it throws, an event reports the error, and it is called again with the same notices later. */
 export function sendTo(
   send: (notices: readonly AlertNotice[], signal: AbortSignal) => unknown,
   options: TargetOptions = {},
@@ -81,7 +81,7 @@ async function signed(
 ): Promise<Record<string, string>> {
   if (secret === undefined) return jsonHeaders;
   const { signatureHeader, signatureOf } = await import('../../jobs/webhook-signature.ts');
-  // Of this moment, not of the notice: it is what the receiver compares with its own clock.
+  // The time of this request, not of the notice: the receiver compares it with its own clock.
   return { ...jsonHeaders, [signatureHeader]: signatureOf(secret, body, now) };
 }
 

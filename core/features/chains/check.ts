@@ -1,4 +1,4 @@
-/** What is wrong with a chain is said before anything is sent. */
+/** Checks a chain before anything is sent. */
 
 import { config, shown } from '../../base/errors.ts';
 import { hint } from '../../base/nearest.ts';

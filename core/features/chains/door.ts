@@ -1,4 +1,4 @@
-/** What is loaded with the first chain. */
+/** Loaded with the first chain. */
 
 import { linkId } from '../../envelope/flow-ids.ts';
 import type { Chain, Chains } from '../../kernel/app/chain.ts';

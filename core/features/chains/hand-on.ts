@@ -1,6 +1,6 @@
 /**
- * What an attempt does with a result that is handed on. It happens before the settlement: a link that has started the next one, and
- * could not settle, runs again and finds it started. One that had settled first would leave a chain that nobody goes on with.
+ * Enqueues the next link with the result of this one, before the settlement. If the settlement then fails, the link runs again and finds the
+ * next link there. The other order could leave a chain that stops.
  * Where the queue has transactions, the next link and the ack are one.
  */
 
@@ -83,7 +83,7 @@ function checkShare({ app, envelope: { chain }, ports }: Admitted, output: strin
   );
 }
 
-/** What an envelope has beside its payload and its chain. */
+/** The room for the members of an envelope beside its payload and chain. */
 const besidesBytes = 4_096;
 
 async function startNext(it: Admitted, next: ChainMember, output: string | null): Promise<void> {
@@ -97,7 +97,7 @@ async function startNext(it: Admitted, next: ChainMember, output: string | null)
   if (batch !== null) await complete(client, batch);
 }
 
-/** What no further attempt of the handler would change is final; it is shown where the job is, and can be mended there. */
+/** Errors that a retry of the handler cannot change are final: the job becomes a dead letter, which an operator can edit. */
 const final: readonly ErrorCode[] = ['PAYLOAD', 'LIMIT', 'OPTION', 'CONFIG', 'UNKNOWN_JOB'];
 
 function failureOf(it: Admitted, cause: unknown): Verdict {

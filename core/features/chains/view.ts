@@ -1,4 +1,4 @@
-/** What is known of a chain: the records of its links, each of which knows all of them. */
+/** The state of a chain, from the records of its links. The envelope of each link lists all of them. */
 
 import { config } from '../../base/errors.ts';
 import type { ChainFacts } from '../../contract/facts.ts';

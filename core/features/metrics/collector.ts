@@ -17,7 +17,7 @@ const flushMs = 10_000;
 const longestWriteMs = 30_000;
 /** A function that waits longer keeps messages whose jobs are done. */
 const longestWaitMs = 2_000;
-/** What a store that is away may leave here: an hour of a hundred jobs. Older minutes are given up. */
+/** The most entries kept while the store is away: an hour of a hundred jobs. Older minutes are dropped. */
 const mostEntries = 6_000;
 /** A clock that is set back by no more goes on in its last minute: an earlier one begun again would be written over what is stored of it. */
 const mostBackMs = 300_000;
@@ -41,7 +41,7 @@ interface CollectorOptions {
 
 export type Collector = ReturnType<typeof createCollector>;
 
-/** `null` where no numbers are kept. A store that fails is told once, until it has taken the numbers again. */
+/** `null` if no metrics are kept. A failing store is reported once, until it has accepted metrics again. */
 export function collectorOf(
   { app, stores }: Pick<Client, 'app' | 'stores'>,
   options: CollectorOptions,
@@ -60,7 +60,7 @@ function createCollector(
   { source, rssBytes }: CollectorOptions,
   failed: (error: unknown) => void,
 ) {
-  /** Of the minute under way: by queue, by job. */
+  /** The entries of the current minute: by queue, by job. */
   let current = new Map<string, Map<string, Entry>>();
   let minute = 0;
   /** Everything that is not known to be stored, oldest first. */
@@ -120,7 +120,7 @@ function createCollector(
       return tell(error);
     }
     isFailing = false;
-    // Of an earlier minute nothing more can come.
+    // Earlier minutes cannot change any more.
     entries = entries.filter(({ at, isDirty }) => isDirty || at === minute);
   }
 

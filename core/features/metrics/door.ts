@@ -1,4 +1,4 @@
-/** What is loaded with the first look at numbers. */
+/** Loaded with the first read of metrics. */
 
 export { metricsOf } from './read.ts';
 export { rollUp } from './roll-up.ts';

@@ -24,7 +24,7 @@ const rounded = (value: number): number => Math.round(value * 10) / 10;
 /** Workers write their numbers that often. */
 const freshMs = 10_000;
 
-/** Of each queue, in the last minute and the one under way. `null` where no numbers are kept. */
+/** Rates of each queue, in the last minute and the current one. `null` if no metrics are kept. */
 export function queueRates({ stores: { metrics } }: Pick<Client, 'stores'>) {
   let askedAt = Number.NEGATIVE_INFINITY;
   let known: ReadonlyMap<string, QueueRates> = new Map();

@@ -25,10 +25,10 @@ const periods: Readonly<Record<MetricPeriod, { readonly step: MetricStep; readon
   month: { step: 'day', steps: 30 },
 };
 
-/** What a step is made of. */
+/** The smaller steps that a step is added up from. */
 const parts = { day: 'hour', hour: 'minute', minute: null } as const;
 
-/** What `client.metrics()` does. @param all whose numbers are added up */
+/** Implements `client.metrics()`. @param all the clients whose metrics are added up */
 export async function metricsOf(
   { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
   { last = 'hour', queue, job, flag = {} }: MetricRequest = {},

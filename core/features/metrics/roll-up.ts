@@ -11,11 +11,11 @@ import { add, packTally, type Tally, unpackTally } from './tally.ts';
 
 const cursorKey = 'metrics:roll-up';
 const holdMs = 60_000;
-/** After so long a call begins no further step: what it has done must be noted while the hold lasts. The next call goes on. */
+/** After this time a call starts no further step: its progress must be stored while the hold lasts. The next call continues. */
 const longestMs = 20_000;
 /** A worker writes the last of a minute this much later, at the latest. Clocks of hosts may differ by as much. */
 const settledAfterMs = 120_000;
-/** One call rolls up so many steps of a kind at most. More hours than minutes are kept of. */
+/** The most steps of a kind that one call rolls up; more than the hours that minutes are kept. */
 const mostSteps = 100;
 /** Calls of `purge` for a step, each of them bounded by the store. */
 const mostPurges = 100;

@@ -1,4 +1,4 @@
-/** What became of the attempts of one job in one queue and one step of time: what is counted, added up and stored. */
+/** Counts of attempts of one job in one queue and one step of time, as they are added up and stored. */
 
 import type { Outcome } from '../../base/events.ts';
 import type { AbandonReason } from '../../contract/outcome.ts';
@@ -13,7 +13,7 @@ import {
 } from './histogram.ts';
 
 export interface Tally extends Record<AttemptEnding, number> {
-  /** Of attempts that ran. */
+  /** Durations of attempts that ran. */
   readonly runMs: Histogram;
   /** From ready to the start of the first attempt. */
   readonly waitMs: Histogram;
@@ -37,7 +37,7 @@ export const newTally = (): Tally => ({
   lastAt: 0,
 });
 
-/** What is counted of an attempt. */
+/** The facts of an attempt that are counted. */
 export interface Counted {
   /** `null` = not known here. */
   readonly job: string | null;
@@ -47,7 +47,7 @@ export interface Counted {
   readonly reason: AbandonReason | null;
   readonly durationMs: number;
   readonly waitMs: number | null;
-  /** Of its isolate; `null` = it ran in the worker. */
+  /** Memory of its isolate; `null` = it ran in the worker. */
   readonly memoryBytes: number | null;
 }
 
@@ -100,7 +100,7 @@ export function add(to: Tally, other: Tally): void {
   to.lastAt = Math.max(to.lastAt, other.lastAt);
 }
 
-/** Of several jobs as one. */
+/** Adds up several jobs. */
 export function sumOf(parts: Iterable<{ readonly tally: Tally }>): Tally {
   const sum = newTally();
   for (const { tally } of parts) add(sum, tally);

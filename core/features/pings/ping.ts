@@ -9,14 +9,14 @@ import type { Attempt, Verdict } from '../../kernel/attempt/attempt.ts';
 import type { Run } from '../../kernel/attempt/run.ts';
 
 const pingMs = 5_000;
-/** What is left of a lease is for the answer: a function that answers late is taken for one that failed. */
+/** The rest of a lease is for the answer: a function that answers late counts as failed. */
 const answerMs = 1_000;
 
 const starts = new WeakMap<Run, Promise<void>>();
 /** Pings that have failed in a row. */
 const failures = new WeakMap<Schedule, number>();
 
-/** Sends that the attempt begins. Nobody waits for it before the job. */
+/** Pings that the attempt starts. The job does not wait for it. */
 export function pingStart(it: Attempt): void {
   if (scheduleFor(it)) starts.set(it.run, ping(it, 'start'));
 }
@@ -32,14 +32,14 @@ export async function pingEnd(it: Attempt, verdict: Verdict): Promise<void> {
   await within(clock, leftMs, sending, () => {});
 }
 
-/** Another job may have such a key, too: whoever enqueues chooses it. */
+/** Any job may have such a key, because the caller chooses it. */
 const scheduleFor = ({ app, envelope }: Attempt): Schedule | undefined => {
   const name = envelope && scheduleOf(envelope);
   const schedule = name === null ? undefined : app.pinged.get(name);
   return schedule?.job.name === envelope?.job ? schedule : undefined;
 };
 
-/** Nothing is told of an attempt that will be made again. */
+/** An attempt that will be retried pings nothing. */
 function kindOf({ verb }: Verdict): PingKind | null {
   return verb === 'ack' ? 'success' : verb === 'abandon' ? 'fail' : null;
 }

@@ -1,4 +1,4 @@
-/** What became of the moments of a schedule: the jobs it enqueued, from their records, and those it left out, from its cursor. */
+/** The history of a schedule: the jobs it enqueued, from their records, and the moments it skipped, from its cursor. */
 
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord } from '../../contract/store.ts';
@@ -11,7 +11,7 @@ import type { Skipped } from './skip.ts';
 
 export interface ScheduleRun {
   readonly kind: 'run';
-  /** Of the job. */
+  /** The id of the job. */
   readonly id: string;
   /** Epoch ms. */
   readonly dueAt: number;
@@ -19,7 +19,7 @@ export interface ScheduleRun {
   readonly lateMs: number;
   readonly status: JobStatus;
   readonly attempts: number;
-  /** Of the last attempt that has ended; `null` = none has. */
+  /** The duration of the last attempt that has ended; `null` = none has. */
   readonly durationMs: number | null;
   /** More than twice the median of the completed ones here, of which there are at least five. */
   readonly slow: boolean;

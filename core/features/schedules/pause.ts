@@ -1,6 +1,6 @@
 /**
- * A paused schedule enqueues nothing, wherever it is ticked: its cursor says so. What falls due until it is resumed is left out, whatever
- * its `missed` says, and so is what was owed when it was paused.
+ * A paused schedule enqueues nothing, wherever it is ticked: its cursor says so. Moments that become due until it is resumed are skipped,
+ * whatever its `missed` says, and so are moments that were due when it was paused.
  */
 
 import { type Clock, pause } from '../../base/clock.ts';
@@ -43,7 +43,7 @@ export async function isPaused(client: Client, name: string): Promise<boolean> {
   return cursor !== 'never' && cursor.pausedAt !== undefined;
 }
 
-/** What fell due in the pause, and was not seen by a tick, is left out too. */
+/** Also skips moments that became due in the pause and that no tick saw. */
 async function withoutThePause(schedule: Schedule, cursor: Cursor, now: number): Promise<Change> {
   const skipped = await skippedIn(schedule, cursor.at, now, 'paused');
   const all = skipped ? { skipped: withSkipped(cursor.skipped ?? [], skipped) } : {};

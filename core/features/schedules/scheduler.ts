@@ -15,15 +15,15 @@ import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skip.ts
 
 /** One tick may be this late before `missed: 'skip'` leaves its moments out. */
 const graceMs = 90_000;
-/** One tick enqueues at most so many moments of one schedule; the next tick goes on. */
+/** The most moments of one schedule that one tick enqueues; the next tick continues. */
 const maxPerTick = 1000;
-/** A host that dies in a tick keeps the others out for so long. */
+/** After a host died in a tick, the others wait for this time. */
 const holdMs = 15_000;
 
 /** Since when the lock of another host has kept this one out of a schedule. */
 const keptOut = new WeakMap<Schedule, number>();
 
-/** What `tick()` does. */
+/** Implements `tick()`. */
 export async function enqueueSchedules(app: App, client: Client, at?: number): Promise<string[]> {
   const ids: string[] = [];
   for (const schedule of app.schedules) {
@@ -48,7 +48,7 @@ interface Ticked {
   readonly at: number;
 }
 
-/** Of a schedule that was made at run time. */
+/** A schedule that was made at run time. */
 interface MadeAtRunTime {
   /** Its moments begin after that, whatever one of the same name has seen before. */
   readonly since?: number;
@@ -153,14 +153,14 @@ async function announceLate({ events }: App, schedule: Schedule, since: number, 
   events.emit({ type: 'schedule.late', schedule: schedule.name, dueAt, lateMs: now - dueAt });
 }
 
-/** Those to enqueue, and those before them that are left out because they were missed. */
+/** The moments to enqueue, and the missed ones before them that are skipped. */
 async function momentsSince(
   schedule: Schedule,
   since: number,
   now: number,
 ): Promise<{ readonly moments: number[]; readonly without: Skipped | null }> {
   const moments: number[] = [];
-  // What fell due while a lock kept this host out is not missed: it would have ticked.
+  // A moment that became due while a lock kept this host out is not missed: it would have ticked.
   const until = Math.max(keptOut.get(schedule) ?? now, now - graceMs);
   const from =
     schedule.missed === 'all'

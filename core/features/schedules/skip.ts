@@ -11,7 +11,7 @@ export interface Skipped {
   readonly count: number;
   /** The last job was unfinished; nothing ticked in time; or the schedule was paused. */
   readonly reason: 'overlap' | 'missed' | 'paused';
-  /** Of the unfinished job. */
+  /** The id of the unfinished job. */
   readonly id?: string;
 }
 

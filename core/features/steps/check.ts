@@ -1,4 +1,4 @@
-/** What is checked of a step where its code runs: in the worker, or in an isolate. */
+/** Checks of a step where its code runs: in the worker, or in an isolate. */
 
 import { checkOptions } from '../../base/checks.ts';
 import { LongshoreError, PermanentError, shown } from '../../base/errors.ts';

@@ -1,4 +1,4 @@
-/** What is loaded with the first step, sleep, wait or event. */
+/** Loaded with the first step, sleep, wait or event. */
 
 export { emit } from './emit.ts';
 export { sleep, step, waitFor } from './handler.ts';

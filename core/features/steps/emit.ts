@@ -27,10 +27,10 @@ export function checkEvent(event: string, key: string | null): void {
     throw new LongshoreError('OPTION', `Expected the key of event "${event}" to be a text ${fault}.`);
 }
 
-/** What Longshore tells jobs itself. */
+/** The prefix of events that Longshore emits itself. */
 const ownEvents = 'longshore.';
 
-/** As `client.emit()`. Nobody but us emits our own events: a job believes what they say of a batch. */
+/** Like `client.emit()`. Refuses our own events, because a job trusts what they say about a batch. */
 export async function emit(...call: Parameters<typeof bring>): Promise<number> {
   const [, event] = call;
   if (typeof event === 'string' && event.startsWith(ownEvents))

@@ -15,7 +15,7 @@ export const steps = {
   end: { remember: remembered },
   hasBegun: (it) => (it.ports.client.stores.steps ? code(({ hasSteps }) => hasSteps(it)) : false),
   client: (client) => ({ emit: async (...asked) => code(({ emit }) => emit([client], ...asked)) }),
-  // Those of a cleared queue end by themselves.
+  // Steps of a cleared queue expire by themselves.
   async forget(client, [id], by) {
     if (by !== 'clear' && id !== undefined && client.stores.steps)
       await code(({ forgetSteps }) => forgetSteps(client, id));

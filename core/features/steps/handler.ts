@@ -26,9 +26,9 @@ import { ownSteps } from './own-steps.ts';
 import { type Parked, type RunSteps, runSteps } from './run-steps.ts';
 import { register } from './waiters.ts';
 
-/** One that nobody wakes asks again after as long as it has waited. */
+/** A job that is never woken checks again after as long as it has waited. */
 const alone = { leastMs: 1_000, mostMs: 60_000 };
-/** One that is woken asks by itself now and then: whoever emits may die before it wakes anybody. */
+/** A job that is woken also checks now and then: the emitter may die before it wakes the job. */
 const longestParkMs = 3_600_000;
 const longestName = 100;
 
@@ -122,14 +122,14 @@ export async function waitFor(
   return park(it, { until: asks, forEvent: true }, `waits for event "${event}"`);
 }
 
-/** What was there before anybody waited: asked when the wait is registered, so that nothing comes in between. */
+/** An event from before the wait: read after the wait is registered, so that none is missed. */
 async function happened(it: Admitted, already: () => Promise<unknown>): Promise<WaitStep['got'] | null> {
   const payload = await answered(it, 'The store', already());
   return payload === null ? null : { at: it.app.clock.now(), payload };
 }
 
 const isPending = ({ got, over }: WaitStep): boolean => got === undefined && over === undefined;
-/** What has come first stays. */
+/** The first event stays. */
 const settled = (step: WaitStep, end: Pick<WaitStep, 'got' | 'over'>): WaitStep =>
   isPending(step) ? { ...step, ...end } : step;
 
@@ -189,7 +189,7 @@ function stepsOf(it: Admitted): RunSteps {
       for (const tx of open) void tx.rollback();
     },
   };
-  steps.log.catch(() => {}); // whoever asks for a step hears of it
+  steps.log.catch(() => {}); // the next call of a step reports it
   run.steps = steps;
   return steps;
 }
@@ -231,7 +231,7 @@ function lost({ run }: Admitted): LongshoreError {
 function park(it: Admitted, how: Pick<Parked, 'until' | 'forEvent'>, what: string): never {
   const steps = runSteps(it.run);
   const error = new SnoozeError(Math.max(0, how.until - it.app.clock.now()), `The job ${what}.`);
-  // Of several at once the first to end wakes the job.
+  // The first of several waits to end wakes the job.
   if (steps.parked === null || how.until < steps.parked.until)
     steps.parked = {
       until: how.until,

@@ -1,4 +1,4 @@
-/** What a job remembers of its steps: one text, which only the latest attempt may write. */
+/** The stored steps of a job: one text, which only the latest attempt may write. */
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError, PermanentError } from '../../base/errors.ts';
@@ -23,7 +23,7 @@ export interface SleepStep {
 export interface WaitStep extends SleepStep {
   readonly event: string;
   readonly key: string | null;
-  /** What has come. */
+  /** The received event. */
   readonly got?: { readonly payload?: unknown; readonly at: number };
   /** Nothing has come in time. */
   readonly over?: true;
@@ -59,7 +59,7 @@ interface WaitingPut extends Put {
   readonly reject: (error: unknown) => void;
 }
 
-/** What is remembered; `null` = another attempt has the job; an error = it would be too much. */
+/** The stored step; `null` = another attempt has the job; an error = the steps would be too large. */
 type Written = RememberedStep | PermanentError | null;
 
 /** Room that a signature takes, at most: the longest `kid`, and the digits. */
@@ -201,13 +201,13 @@ export class StepLog {
     });
   }
 
-  /** What is there by now: an event may have come. */
+  /** Reads the steps again: an event may have arrived. */
   async look(): Promise<readonly RememberedStep[]> {
     const found = await this.#store.read(nameOfJob(this.#who.id));
     return stepsIn(found?.text ?? null);
   }
 
-  /** The job has ended for good. What another attempt has written meanwhile stays. */
+  /** The job has ended for good. Steps that another attempt has written meanwhile stay. */
   async forget(): Promise<void> {
     const { owner, id } = this.#who;
     await this.#last;
@@ -240,7 +240,7 @@ function applied(found: StoredLog, puts: readonly Put[], now: number): Swap<read
   return { answer: [refusal] };
 }
 
-/** Those for which there is room. */
+/** Adds the steps for which there is room. */
 function oneByOne(found: StoredLog, puts: readonly Put[], now: number): Swap<readonly Written[]> {
   let log = found;
   const answer = puts.map((put) => {

@@ -48,7 +48,7 @@ export async function copySteps(
   return true;
 }
 
-/** What a wait has received at the goal, when a move that was killed had been there. */
+/** The event that a wait received at the target, after a killed move had written it there. */
 function received(step: RememberedStep, theirs: StoredLog | null): RememberedStep | undefined {
   if (!isWait(step) || step.got) return undefined;
   return theirs?.steps.find((one) => one.name === step.name && isWait(one) && one.got);

@@ -1,6 +1,6 @@
 /**
- * The texts of steps and events as a store keeps them: signed, like every envelope, and bound to the name they are kept under. Whoever writes into
- * the store cannot make a handler believe that a step has returned something else. Loaded with the first step, event or move.
+ * The texts of steps and events as a store keeps them: signed, like every envelope, and bound to the name they are kept under. Write access to
+ * the store is not enough to make a handler believe another result. Loaded with the first step, event or move.
  */
 
 import { LongshoreError } from '../../base/errors.ts';
@@ -12,7 +12,7 @@ import type { App } from '../../kernel/app/app.ts';
 const subjectOf = (name: string): string => `longshore steps ${name} `;
 
 /**
- * The same store for those who know only what is inside the signatures. What is read is verified before it is parsed. `read` rejects with `SIGNATURE` or
+ * The same store for callers that see only the texts inside the signatures. Texts are verified before they are parsed. `read` rejects with `SIGNATURE` or
  * `UNKNOWN_KEY`, and changes nothing then. Unsigned texts of an earlier release are read while the ring accepts unsigned envelopes.
  *
  * @param refused hears of each text that does not verify

@@ -1,4 +1,4 @@
-/** What becomes of a job's steps when an attempt is settled. */
+/** Keeps, moves or removes a job's steps when an attempt is settled. */
 
 import { backendError } from '../../base/failure.ts';
 import { attemptFacts } from '../../kernel/attempt/announce.ts';
@@ -14,14 +14,14 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
   if (!settled) return false;
   const steps = runSteps(it.run);
   const work = async () => {
-    if (steps.refused) return; // for whoever looks into it
+    if (steps.refused) return; // for inspection
     const log = await steps.log;
     if (log === null) return;
     if (end.verdict.verb === 'ack') tellUnknown(it, steps, log);
     if (isOver(end.verdict)) await log.forget();
     else if (steps.parked?.forEvent) await lookAgain(it as Admitted, log);
   };
-  // What is left behind ends by itself, and a job that was not woken asks by itself.
+  // A text that stays behind expires, and a job that was not woken checks by itself.
   await answered(it, 'The step store', work()).catch((cause) => {
     const during = 'ending the steps of a job';
     const { name: backend } = it.ports.client.backend;
@@ -34,7 +34,7 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
 const isOver = (verdict: Verdict): boolean =>
   verdict.verb === 'ack' || (verdict.verb === 'abandon' && verdict.reason === 'cancelled');
 
-/** Whoever emitted before this job was in its queue again could not wake it. */
+/** An event emitted before this job was back in its queue could not wake it. */
 async function lookAgain({ ports, envelope, app }: Admitted, log: StepLog): Promise<void> {
   const before = new Set(log.steps.filter((step) => isOpen(step, app.clock.now())).map(({ name }) => name));
   const steps = await log.look();

@@ -1,4 +1,4 @@
-/** What a job remembers of its steps, for people. */
+/** The stored steps of a job, for people. */
 
 import { span } from '../../base/duration.ts';
 import { masked } from '../../base/mask.ts';
@@ -11,11 +11,11 @@ export interface StepView {
   readonly state: 'done' | 'slept' | 'sleeps' | 'waits' | 'received' | 'timed out';
   /** When a step was done, or a sleep or wait began. */
   readonly at: number;
-  /** Of a sleep or a wait. */
+  /** The end of a sleep or a wait. */
   readonly until: number | null;
   readonly event: string | null;
   readonly key: string | null;
-  /** What the step returned or the event brought, with `[masked]` under names that look like secrets; `null` = nothing. */
+  /** The result of the step or the payload of the event, with `[masked]` under names that look like secrets; `null` = nothing. */
   readonly value: unknown;
 }
 
@@ -52,7 +52,7 @@ export function whySleeps(steps: readonly StepView[], now: number): string[] {
   });
 }
 
-/** Those of the jobs of a page that sleep or wait for an event, by id: why. No record says so: each that is for later is asked. */
+/** Why jobs of a page sleep or wait for an event, by id. No record says so: the steps of each delayed job are read. */
 export async function sleepersOf(
   stores: Pick<Stores, 'steps'>,
   jobs: readonly Pick<JobRecord, 'id' | 'status' | 'runAt'>[],

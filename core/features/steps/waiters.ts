@@ -13,7 +13,7 @@ export interface EventWaiter {
   /** The name of the step. */
   readonly step: string;
   readonly until: number;
-  /** Whose job it is; absent = nobody's. */
+  /** The tenant of the job; absent = none. */
   readonly tenantId?: string;
 }
 
@@ -25,7 +25,7 @@ interface StoredEvent {
   readonly waiters: readonly EventWaiter[];
 }
 
-/** Of one event and key: all of them are written with every change. */
+/** The most waiters of one event and key: all of them are written with every change. */
 export const mostWaiters = 1_000;
 
 export const nameOfEvent = (event: string, key: string | null): string => `event:${event}:${key ?? ''}`;

@@ -18,7 +18,7 @@ export interface Unsent {
   replace(message: OutgoingMessage, uploads: readonly Upload[]): void;
 }
 
-/** A job that nobody has seen so long after its key was taken was never sent: its sender died in between. */
+/** If no backend has the job this long after its key was taken, it was never sent: its sender died. */
 export const graceMs = 30_000;
 /** For the sender of such a job, whose call takes milliseconds as a rule. */
 const longestWaitMs = 10_000;
@@ -96,7 +96,7 @@ async function judge(
   return time !== 'waiting' && is(time, await statusOf(client, unsent, id)) ? stays : take(others);
 }
 
-/** What has become of the jobs that matter; `null` = nobody has seen it. */
+/** The states of the earlier jobs; `null` = no backend has the job. */
 async function look(
   client: Sender,
   unsent: Unsent,

@@ -1,4 +1,4 @@
-/** What jobs of which one stands for others need of a backend. */
+/** The requirements of unique jobs on a backend. */
 
 import { config } from '../../base/errors.ts';
 import type { UniqueRule } from '../../kernel/app/unique.ts';

@@ -1,6 +1,6 @@
 /**
- * Sends those of the messages that no other job stands for. A key is taken before its job is sent, and given up where that fails. A sender
- * that stood still for so long that another one took its key asks again before it sends, and takes back what it has sent.
+ * Sends the messages that are not duplicates. A key is taken before its job is sent, and freed if sending fails. A frozen sender whose key was
+ * taken by another one checks again before it sends, and removes the job if it was already sent.
  */
 
 import { LongshoreError } from '../../base/errors.ts';
@@ -64,7 +64,7 @@ interface Entry {
   readonly severalMayWait: boolean;
 }
 
-/** For each unique message the id of the job that stands, or why that cannot be told. What stands already is taken out of `toSend`. */
+/** For each unique message the id of the active job, or the error. Duplicates are taken out of `toSend`. */
 async function decideAll(
   client: Sender,
   messages: readonly MaybeUnique[],
@@ -95,7 +95,7 @@ async function decideAll(
         else if (toSend.delete(message.id)) taken.delete(message.id);
       }
     });
-    // Others wait so long for a job before they take its key. Half of that is left for sending.
+    // Others take the key after `graceMs`. Half of that is left for sending.
     if (clock.now() - since < graceMs / 2) return answers;
   }
 }

@@ -19,8 +19,8 @@ export interface Standing {
 }
 
 /**
- * Holds the key while `change` reads, decides and writes: nobody else decides meanwhile. Resolves with its answer. Where it fails, all
- * stays as it was.
+ * Holds the key while `change` reads, decides and writes, so that no other caller decides meanwhile. Resolves with its result. If it fails,
+ * nothing changes.
  */
 export async function rewrite<Answer>(
   client: Sender,

@@ -1,4 +1,4 @@
-/** Which of the schedules made at run time are late. What it asks costs what is due, however many there are. */
+/** Finds late schedules among those made at run time. The cost depends on how many are due, not on how many there are. */
 
 import { backendError } from '../../../base/failure.ts';
 import type { ScheduleStore, StoredSchedule } from '../../../contract/schedules.ts';
@@ -9,7 +9,7 @@ import { againMs } from './tick.ts';
 
 const mostLooked = 500;
 
-/** Those that have been due for longer than `mostLateMs`. */
+/** Schedules that have been due for longer than `mostLateMs`. */
 export async function lateStored(
   app: Pick<App, 'keyRing' | 'clock'>,
   store: ScheduleStore,
@@ -33,7 +33,7 @@ function latenessOf(app: Pick<App, 'keyRing' | 'clock'>, row: StoredSchedule, no
     if (!failure) return { schedule, lateMs, why: null };
     return { schedule, lateMs: now - (failure.since ?? failure.at), why: failure.code };
   } catch (error) {
-    // No tick moves a row that it refuses. Without keys nobody knows why it is late.
+    // No tick moves a row that it refuses. Without keys the reason is unknown.
     const { code } = backendError('reading a schedule', error);
     return { schedule, lateMs, why: code === 'CONFIG' ? null : code };
   }

@@ -133,9 +133,9 @@ export function infoOf(app: Signing, row: StoredSchedule): StoredScheduleInfo {
   return { ...{ name, timing, cron, everyMs, timezone, job, payload, overlap, missed, context }, ...facts };
 }
 
-/** Nothing of the text is shown: nobody knows who wrote it. */
+/** Shows nothing of the text, because its author is unknown. */
 function refusedInfo({ name, nextAt }: StoredSchedule, error: Error, now: number): StoredScheduleInfo {
-  // Without keys nobody can look, which is no fault of the row.
+  // Without keys the text cannot be verified, which is no fault of the row.
   if (!(error instanceof LongshoreError) || error.code === 'CONFIG') throw error;
   const timing = { timing: 'refused', cron: null, everyMs: null, timezone: 'UTC' };
   const jobs = { job: '', payload: null, overlap: 'allow', missed: 'one', context: null } as const;

@@ -10,10 +10,10 @@ import { forEach } from '../../../kit/parallel.ts';
 import { tickOne } from '../scheduler.ts';
 import { type Definition, definitionOf, jobOf, rowOf, scheduleOf, sealed } from './text.ts';
 
-/** One tick looks at so many at most; the next one goes on. */
+/** The most schedules that one tick reads; the next one continues. */
 const pageSize = 200;
 const mostPages = 50;
-/** A schedule that failed is in nobody's way for so long. Within the grace of `missed: 'skip'`, so that its moment is not lost. */
+/** A failed schedule is tried again after this pause. It is within the grace of `missed: 'skip'`, so that its moment is not lost. */
 export const againMs = 30_000;
 
 interface Ticking {

@@ -1,4 +1,4 @@
-/** What `client.schedules` does. */
+/** Implements `client.schedules`. */
 
 import { checkInteger, checkOptions, isName, namePattern, type OptionKinds } from '../../../base/checks.ts';
 import { config, LongshoreError, shown } from '../../../base/errors.ts';
@@ -196,7 +196,7 @@ export function storedVerbs(client: Client): GuardedSchedules & Schedules {
   }
 }
 
-/** What it says, without what depends on the time. */
+/** The definition without members that depend on the time. */
 type Said = Omit<Definition, 'createdAt' | 'changedAt' | 'since' | 'pausedAt' | 'failure'>;
 
 /** Throws `OPTION` for what cannot be a schedule, and `UNKNOWN_JOB`. */
@@ -228,7 +228,7 @@ async function checked(given: StoredScheduleDefinition<unknown>, client: Client)
       ...{ job: job.name, overlap, missed },
     };
   } catch (error) {
-    // What an app cannot be made of is a definition that is wrong; here it is somebody's wish.
+    // In code a wrong definition is CONFIG; here it comes from a caller.
     if (error instanceof LongshoreError && error.code === 'CONFIG')
       throw new LongshoreError('OPTION', error.message, { cause: error });
     throw error;
@@ -240,7 +240,7 @@ function checkPolicy(name: string, what: string, value: unknown, all: readonly s
     throw wrong(`${what} of schedule "${name}" to be one of ${all.join(', ')}, got ${shown(value)}`);
 }
 
-/** The row of a definition in place of the one that is there. What has the same timing goes on where it was, if it can be believed. */
+/** Replaces the row of a definition. With the same timing the moments continue where they were, if the old row verifies. */
 async function renewed(
   app: App,
   name: string,
