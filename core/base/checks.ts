@@ -66,7 +66,7 @@ export function checkOptions<Options>(whose: string, given: Options, kinds: Opti
     const kind = kinds[name];
     if (typeof kind === 'number') {
       if (value !== undefined) checkInteger(what, value, kind);
-      // Of the value only its type: a text may be a URL with a secret.
+      // Only the type of the value: a text may be a URL with a secret.
     } else if (kind && value != null && typeof value !== kind)
       throw config(`Expected ${what} to be ${aType(kind)}, got ${aType(typeof value)}.`);
   }

@@ -20,7 +20,7 @@ export interface Clock {
 export const pause = (clock: Clock, ms: number): Promise<void> =>
   clock.pause?.(ms) ?? new Promise((resolve) => void clock.after(ms, resolve));
 
-/** Resolves after so long, or when the signal aborts. */
+/** Resolves after `ms`, or when the signal aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (ms <= 0 || signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -34,7 +34,7 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** What `work` gives, or what `late` gives or throws when that takes longer; `work` is then left to itself. */
+/** The result of `work`, or after `ms` the result or error of `late`; `work` then continues unobserved. */
 export async function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => T): Promise<T> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const cancel = clock.after(Math.max(0, ms), resolve);
@@ -82,5 +82,5 @@ function frontOf(now: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7`;
 }
 
-/** Of the last id: those of a large batch are made within few milliseconds. */
+/** The front of the last id: ids of a large batch are made within few milliseconds. */
 let front = { at: 0, text: frontOf(0) };

@@ -44,7 +44,7 @@ export interface PayloadIssue {
 
 /**
  * Marks what a class makes, so that `instanceof` knows it though another copy of this package has made it: workspaces and bundles may have
- * several, and a handler's errors decide what becomes of its job. A subclass of a user is told apart as ever.
+ * several, and a handler's errors decide what happens to its job. A user's subclass keeps its own `instanceof`.
  */
 function branded(Class: abstract new (...given: never[]) => Error, name: string): void {
   const brand = Symbol.for(`longshore.${name}`);

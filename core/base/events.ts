@@ -13,7 +13,7 @@ export interface JobFacts {
   readonly tenantId: string | null;
   /** Who caused it. */
   readonly actorId: string | null;
-  /** Of the request that caused the job, as far as its context says. */
+  /** The id of the request that caused the job, from its context. */
   readonly requestId: string | null;
   /** W3C Trace Context. */
   readonly traceparent: string | null;
@@ -71,7 +71,7 @@ export type LongshoreEvent =
       /** For `requeued` without an error: what the job waits for, in words. */
       readonly waits: string | null;
       readonly error: string | null;
-      /** What was thrown, with its stack and cause; `null` = nothing was. */
+      /** The thrown value, with its stack and cause; `null` = nothing was thrown. */
       readonly cause: unknown;
     } & JobFacts)
   | ({
@@ -112,7 +112,7 @@ export type LongshoreEvent =
       readonly lateMs: number;
     }
   | {
-      /** So many attempts of the job have failed in a row, or the one that was tried has: none begins for `openMs`. */
+      /** Too many attempts of the job failed in a row, or the probe failed: no attempt starts for `openMs`. */
       readonly type: 'breaker.opened';
       readonly job: string;
       readonly failures: number;
@@ -124,7 +124,7 @@ export type LongshoreEvent =
       readonly job: string;
     }
   | {
-      /** The first of a series: a ping that fails again is not told again before one has arrived. */
+      /** The first failure of a series: further ones are not reported until a ping has succeeded. */
       readonly type: 'ping.failed';
       readonly schedule: string;
       readonly ping: 'start' | 'success' | 'fail';
@@ -166,7 +166,7 @@ export type LongshoreEvent =
       readonly backend: string;
       readonly to: string;
       readonly ids: readonly string[];
-      /** What the first one failed with. */
+      /** The error of the first message. */
       readonly error: LongshoreError;
     }
   | {
@@ -179,7 +179,7 @@ export type LongshoreEvent =
       readonly error: LongshoreError;
     }
   | {
-      /** What endangers jobs: a server that evicts, dead letters over their budget, a missing store. */
+      /** A danger to jobs: a server that evicts keys, dead letters over their budget, a missing store. */
       readonly type: 'backend.warning';
       readonly backend: string;
       readonly message: string;
@@ -266,7 +266,7 @@ export function createEvents(): Events {
   };
 }
 
-/** What endangers jobs, as `backend.warning`. */
+/** Emits `backend.warning`. */
 export function tellWarning(events: Events, backend: string, message: string): void {
   if (events.active) events.emit({ type: 'backend.warning', backend, message });
   // Without a listener the process says it, because somebody should know.

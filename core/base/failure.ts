@@ -3,7 +3,7 @@ import { type ErrorCode, LongshoreError } from './errors.ts';
 import type { Events, LongshoreEvent } from './events.ts';
 import { masked } from './mask.ts';
 
-/** What a handler threw, as plain data that can be stored. */
+/** The error of a handler, as plain data that can be stored. */
 export interface AttemptError {
   readonly code: string;
   readonly message: string;
@@ -12,7 +12,7 @@ export interface AttemptError {
 
 const longestMessage = 2_000;
 const longestStack = 4_000;
-/** Of one error; its message is kept beside the stack. */
+/** The longest first line of a stack; the message is kept beside the stack. */
 const longestHead = 300;
 const mostFrames = 20;
 const mostFramesOfCause = 6;
@@ -88,7 +88,7 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** SDKs throw plain objects with a message. Of others their members are shown, but for those that look like secrets. */
+/** SDKs throw plain objects with a message. Other objects are shown with their members, except those that look like secrets. */
 function textOfValue(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   if ('message' in value && typeof value.message === 'string' && value.message !== '') return value.message;
@@ -114,11 +114,11 @@ export function backendError(during: string, cause: unknown): LongshoreError {
       });
 }
 
-/** Its beginning, in so many characters at most. */
+/** At most `length` characters, with an ellipsis if it was cut. */
 export const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1)}…` : text;
 
-/** For failures of webhooks and heartbeats: whoever knows the URL of one can call it. */
+/** For failures of webhooks and heartbeats: their URLs are secrets. */
 export const messageWithoutUrls = (error: unknown): string =>
   toError(error).message.replaceAll(/\w+:\/\/\S+/g, '[URL]');
 

@@ -3,7 +3,7 @@
 /** Calls `use` with what is loaded: at once when it is there, because a promise around that of `use` takes three more turns of the microtasks. */
 export type Door<Code> = <Result>(use: (code: Code) => Result) => Result | Promise<Awaited<Result>>;
 
-/** What could not be loaded is tried again by the next call. */
+/** If loading fails, the next call tries again. */
 export function door<Code>(load: () => Promise<Code>): Door<Code> {
   let code: Code | null = null;
   let loading: Promise<Code> | null = null;

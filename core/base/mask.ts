@@ -9,7 +9,7 @@ export const maskedSign = '[masked]';
 /** Whether the value of a member of this name is hidden. */
 export const isSecret = (name: string): boolean => secretName.test(name);
 
-/** What JSON.stringify would print of it. */
+/** The value that JSON.stringify would print. */
 function jsonOf(value: object): unknown {
   try {
     return 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value;

@@ -1,2 +1,2 @@
-/** So many of the last lines that handlers have logged are kept of an attempt, and of a job. */
+/** How many of the last logged lines are kept of an attempt, and of a job. */
 export const mostLines = 20;

@@ -22,7 +22,7 @@ export interface ChainMember {
   readonly links: readonly ChainLink[];
 }
 
-/** What a link is given is checked when it is enqueued. */
+/** The payload of a link is checked when it is enqueued. */
 export function isChainOrNull(x: unknown): x is ChainMember | null | undefined {
   if (x == null) return true;
   const { id, link, links } = x as Partial<ChainMember>;

@@ -55,7 +55,7 @@ export interface Envelope {
   readonly chain?: ChainMember | null;
   /** The batch that the job is a child of wants to know what it returns. */
   readonly results?: true;
-  /** So many children of the batch that the job belongs to run at the same time; 0 = as without it. */
+  /** How many children of the job's batch run at the same time; 0 = no limit. */
   readonly concurrency?: number | null;
 }
 

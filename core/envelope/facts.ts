@@ -1,4 +1,4 @@
-/** What an envelope says of its job, for lists and records. */
+/** The facts of a job in its envelope, for lists and records. */
 
 import type { MessageFacts } from '../contract/facts.ts';
 import type { ChainLink } from './chain.ts';

@@ -1,4 +1,4 @@
-/** Ids that say what a job is to a batch or a chain. They are part of the signed envelope, so nobody can make one up. */
+/** Ids that contain the role of a job in a batch or a chain. They are part of the signed envelope, so they cannot be forged. */
 
 import type { ChainFacts } from '../contract/facts.ts';
 import type { ChainLink, ChainMember } from './chain.ts';
@@ -19,7 +19,7 @@ export function childOf(id: string): { readonly batch: string; readonly number: 
 export type EndName = 'onSuccess' | 'onFailure' | 'onComplete' | 'onResults';
 export const endNames: readonly EndName[] = ['onSuccess', 'onFailure', 'onComplete', 'onResults'];
 
-/** Of a job that is called at the end of a round. */
+/** The id of a callback at the end of a round. */
 export const endId = (batch: string, name: EndName, round: number): string =>
   `batch-end.${batch}.${name}.${round}`;
 
@@ -29,7 +29,7 @@ export const mostLinks = 100;
 
 export const linkId = (chain: string, link: number): string => `chain.${chain}.${link}`;
 
-/** Of a job, or of the batch of a link: jobs of a chain that run at the same time are children of a batch. `null` = it is part of no chain. */
+/** The chain and link of a job, or of the batch of a link: parallel jobs of a chain are children of a batch. `null` = it is part of no chain. */
 export function linkOf(id: string): { readonly chain: string; readonly link: number } | null {
   const own = id.startsWith('batch.') ? childOf(id)?.batch : id;
   if (!own?.startsWith('chain.')) return null;

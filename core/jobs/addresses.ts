@@ -6,7 +6,7 @@
 import { BlockList, isIP } from 'node:net';
 
 export interface AddressRefusal {
-  /** What the range is for, to be read by people. */
+  /** The purpose of the range, for messages. */
   readonly range: string;
   /** A range of one's own machine or network: `allowPrivate` may open it for a named host. */
   readonly local: boolean;
@@ -69,7 +69,7 @@ const refusedV6: readonly Row[] = [
 /** Apart by version, because a BlockList takes an IPv4 address for the IPv6 address it can be mapped to. */
 const refused = { ipv4: refusedV4.map(listed), ipv6: refusedV6.map(listed) };
 
-/** What IANA has opened of IPv6: global unicast, and IPv4 behind NAT64. */
+/** The allowed ranges of IPv6: global unicast, and IPv4 behind NAT64. */
 const openV6 = listOf(['2000::/3', '64:ff9b::/96']);
 
 /** `null` for an address on the public internet; else the reason why it is not called. Takes no host names. */

@@ -48,7 +48,7 @@ export interface CommandJobDefinition extends CommonOptions<CommandPayload> {
   readonly onPreviousCrash?: 'run' | 'fail';
 }
 
-/** What `status()` shows as the output of a command that succeeded. */
+/** The output of a command that succeeded, as `status()` shows it. */
 export interface CommandResult {
   readonly exitCode: 0;
   readonly stdout: string;

@@ -50,7 +50,7 @@ export async function exchange(
       request.once('close', () => reject(new Error('closed without a response')));
       request.end(hop.body ?? undefined);
     });
-    response.on('error', () => {}); // the same, for a body that nobody reads to its end
+    response.on('error', () => {}); // the same, for a body that is not read to its end
     const answer = await read(response, hop, limits);
     // A body without a length looks complete when our own signal has cut it.
     signal.throwIfAborted();

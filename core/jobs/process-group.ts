@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { keepEnds } from './text.ts';
 
 export interface Command {
-  /** What is executed; `argv0` is the name by which it is called. */
+  /** The executable; `argv0` is the name by which it is called. */
   readonly file: string;
   readonly argv0: string;
   readonly args: readonly string[];
@@ -28,7 +28,7 @@ export interface CommandEnd {
 }
 
 const pollMs = 10;
-/** How long the dead may take to disappear after SIGKILL, and pipes to end that nobody of the group holds. */
+/** How long processes may take to disappear after SIGKILL, and their pipes to end. */
 const settleMs = 250;
 
 /** The groups of this process that still run. */
@@ -108,8 +108,8 @@ async function isGone(group: number, withinMs: number): Promise<void> {
 }
 
 /**
- * Whether a process of the group still runs. Those that are dead but not reaped do not count: in a container whose first
- * process reaps nobody they stay for ever. Only Linux says so much.
+ * Whether a process of the group still runs. Zombies do not count: in a container whose first process reaps no children they stay
+ * forever. Only Linux shows them.
  */
 async function runs(group: number): Promise<boolean> {
   if (!send(group, 0)) return false;
@@ -136,7 +136,7 @@ function send(group: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Whoever left the group on purpose may still hold the pipes; the job does not wait for them. */
+/** A process that left the group on purpose may still hold the pipes; the job does not wait for it. */
 async function outputsEnd(child: ChildProcess, closed: Promise<void>): Promise<void> {
   await Promise.race([closed, sleep(settleMs)]);
   child.stdout?.destroy();

@@ -1,4 +1,4 @@
-/** What a redirect does to the next request. */
+/** How a redirect changes the next request. */
 
 import { PermanentError } from '../base/errors.ts';
 import { type Answer, type Hop, label } from './exchange.ts';

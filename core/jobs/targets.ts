@@ -74,7 +74,7 @@ export function parseTarget(text: string, base?: URL): URL | string {
   return url;
 }
 
-/** What can be said without asking DNS; `null` = nothing against it. */
+/** Checks without asking DNS; `null` = no objection. */
 export function refuseTarget(url: URL, policy: TargetPolicy): string | null {
   const { hostname } = url;
   if (policy.hosts && !policy.hosts.some((rule) => matches(rule, hostname)))

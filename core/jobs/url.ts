@@ -54,7 +54,7 @@ export interface UrlJobDefinition extends CommonOptions<UrlPayload> {
   readonly testing?: { readonly lookup?: Lookup; readonly now?: () => number };
 }
 
-/** What `status()` shows as the output of a call that succeeded. */
+/** The output of a call that succeeded, as `status()` shows it. */
 export interface UrlResult {
   readonly status: number;
   /** Length of the answer's body. */
@@ -173,6 +173,6 @@ function resultOf(hop: Hop, answer: Answer, settings: Settings): UrlResult {
     const delayMs = retryAfterMs(answer.retryAfter, settings.now(), settings.maxRetryAfterMs);
     if (delayMs !== null) throw new RetryAfterError(delayMs, message);
   }
-  // What is left below 500 is this call's fault, or (3xx) an answer that leads nowhere.
+  // The remaining answers below 500 are this call's fault, or (3xx) redirects that lead nowhere.
   throw status >= 500 || mayPass.has(status) ? new Error(message) : new PermanentError(message);
 }

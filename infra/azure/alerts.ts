@@ -1,4 +1,4 @@
-/** Alerts of Azure Monitor on what the platform counts anyway. What each means: docs/azure.md. */
+/** Alerts of Azure Monitor on what the platform counts anyway. Their meaning: docs/azure.md. */
 
 import { ids, named, parameter } from './names.ts';
 

@@ -255,7 +255,7 @@ const storageResources = [
   part(stateName, 'managementPolicies', 'default', ids.blobs, leftOver),
 ];
 
-/** What the app's own identity may do: roles that Azure has everywhere under these ids. */
+/** The rights of the app's own identity: roles that have the same ids everywhere in Azure. */
 export const roles = {
   // Not Sender and Receiver: without its right to manage, the scaler guesses by peeking at the first few messages, and a
   // queue that begins with delayed ones gets too few instances.

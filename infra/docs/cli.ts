@@ -1,5 +1,5 @@
 /**
- * `npm run docs:cli`: writes the commands into docs/cli.md as their own help describes them. What people wrote stays: the text
+ * `npm run docs:cli`: writes the commands into docs/cli.md as their own help describes them. Hand-written text stays: the text
  * around the list of commands, and of each command everything from its first JSON object on.
  */
 

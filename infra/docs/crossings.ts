@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { crossings } from '../../core/features/all-crossings.ts';
 import { type Crossing, type Crossings, events, nothingOfItsOwn } from '../../core/features/crossings.ts';
 
-/** What the page of the dashboard shows of a feature. */
+/** A feature as the dashboard's page shows it. */
 export interface CrossedFeature {
   readonly title: string;
   readonly on: readonly { readonly event: string; readonly means: string }[];

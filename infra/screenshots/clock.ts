@@ -1,4 +1,4 @@
-/** Time that moves only when it is told to: an hour of work is drawn in seconds, and the same every time. */
+/** A clock that moves only when it is advanced: an hour of work is drawn in seconds, and the same every time. */
 
 import type { Clock } from '../../core/base/clock.ts';
 

@@ -1,4 +1,4 @@
-/** What the pictures show: the last hour of a shop whose jobs were really run, by workers under a clock of their own. */
+/** The data of the pictures: the last hour of a shop whose jobs were really run, by workers with a clock of their own. */
 
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
@@ -33,7 +33,7 @@ export interface Shop {
   readonly clock: MovedClock;
   /** Lets the shop work on. */
   work(ms: number): Promise<void>;
-  /** Of jobs worth a look. */
+  /** The ids of jobs worth a look. */
   readonly failedId: string;
   readonly runningId: string;
   readonly batchId: string;
@@ -247,7 +247,7 @@ async function makeAtRunTime(client: Client, jobs: ReturnType<typeof defineJobs>
     await client.batch(name, lines(count), { job: jobs.importLine, onComplete: jobs.reportImport });
 }
 
-/** What people did meanwhile. */
+/** The actions of operators meanwhile. */
 function actionsOf(client: Client): readonly (() => Promise<unknown>)[] {
   const onCall = createOperator(client, { actor: 'on-call', from: 'dashboard 10.0.0.7' });
   const support = createOperator(client, { actor: 'support', from: 'cli shop-1' });

@@ -12,7 +12,7 @@ import { leaseEnd } from '../../kernel/attempt/run.ts';
 import { crashLoop, lostLease, release, releaseDelayMs } from '../../kernel/attempt/verdict.ts';
 import { eachOf } from '../../kernel/enqueue/backends.ts';
 
-/** A job that waits for its key asks again after so long, or as long again as it has waited. */
+/** A job that waits for its key tries again after `usual`, later after as long as it has waited. */
 const busyMs = { least: 1_000, usual: 5_000, most: 60_000 };
 
 export const guarded = {
@@ -105,7 +105,7 @@ async function releaseFirst(it: Attempt, end: End, next: (end: End) => Maybe<boo
 interface Holder {
   readonly id: string;
   readonly wakesAt: number;
-  /** A job that nobody runs again by then has lost it. */
+  /** A job that does not run again by then loses it. */
   readonly keepUntil: number;
 }
 
@@ -139,7 +139,7 @@ async function keep(
   return next(end);
 }
 
-/** Whether this job has not ended. One whose store cannot be asked, or knows of it only what it was told, may go on. */
+/** Whether this job has not ended. If its store does not answer, or may be out of date, the job counts as unfinished. */
 async function goesOn(it: Admitted, id: string): Promise<boolean> {
   for (const { stores } of eachOf(it.ports.client)) {
     const { records } = stores;

@@ -35,7 +35,7 @@ function textOf({ message, fields }: Logged): string {
 const jsonOf = (fields: object): string =>
   JSON.stringify(masked(clipped(fields, 6, { members: mostMembers })));
 
-/** What may fit into a line: a handler that logs whole files must not pay for all of them. */
+/** The part that may fit into a line: a handler that logs whole files must not pay for all of them. */
 function clipped(value: unknown, levels: number, left: { members: number }): unknown {
   if (typeof value === 'string') return cut(value);
   if (typeof value !== 'object' || value === null || levels === 0) return value;

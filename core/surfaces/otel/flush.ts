@@ -11,7 +11,7 @@ export interface FlushingOptions {
 }
 
 /**
- * The same function, which ends when `flush` has ended, or after `withinMs`. What `flush` throws is one warning of the
+ * The same function, which ends when `flush` has ended, or after `withinMs`. An error of `flush` is one warning of the
  * process and changes nothing: `flushing(worker, () => provider.forceFlush())`.
  */
 export function flushing<Args extends unknown[], Result>(

@@ -4,9 +4,9 @@ import type { Attributes } from '@opentelemetry/api';
 import { LongshoreError } from '../../base/errors.ts';
 
 export interface Operation {
-  /** Of its spans. */
+  /** The name of its spans. */
   readonly name: string;
-  /** What its spans and metrics have in common: few different values. */
+  /** Attributes of its spans and metrics: few different values. */
   readonly attributes: Attributes;
 }
 

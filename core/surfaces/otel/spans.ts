@@ -28,7 +28,7 @@ export interface Position {
   readonly links: readonly Link[];
 }
 
-/** What a job's context says of its trace; tracestate does not travel. */
+/** The trace in a job's context; jobs do not carry tracestate. */
 function remoteOf({ traceparent }: JobContext): SpanContext | null {
   const parsed = traceparent === undefined ? null : readTraceparent(traceparent);
   return parsed && { ...parsed, isRemote: true };
@@ -96,7 +96,7 @@ const mostFrames = 20;
 const mostFramesOfCause = 6;
 const mostErrors = 6;
 
-/** Of the error and its causes. A stack begins with the message, which may have lines of any form and be of any length. */
+/** The frames of the error and its causes. A stack begins with the message, which may have lines of any form and be of any length. */
 function framesOf(error: unknown): string[] {
   const frames: string[] = [];
   try {

@@ -1,6 +1,6 @@
 import { toError } from '../../base/failure.ts';
 
-/** What fails here fails with every job: the process is warned of the first time. */
+/** An error here repeats with every job, so only the first one is a warning of the process. */
 export function warnOnce(what: string): (error: unknown) => void {
   let isTold = false;
   return (error) => {

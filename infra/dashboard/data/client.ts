@@ -8,7 +8,7 @@ export interface Issue {
   readonly message: string;
 }
 
-/** What the server refused, or that it did not answer. `message` is for people. */
+/** A refusal of the server, or no answer. `message` is for people. */
 export class Problem extends Error {
   /** 0 = no answer. */
   readonly status: number;
@@ -24,7 +24,7 @@ export class Problem extends Error {
 }
 
 export const session = createStore<Session | null>(null);
-/** Why there is no session; `null` = there is one, or nobody has asked yet. */
+/** Why there is no session; `null` = there is one, or it was not requested yet. */
 export const refusal = createStore<Problem | null>(null);
 
 export const isUnavailable = (value: unknown): value is Unavailable =>
@@ -79,7 +79,7 @@ export async function signIn(): Promise<void> {
     session.set(await ask<Session>('session'));
     refusal.set(null);
   } catch (error) {
-    // What is on the screen stays when the server is only away for a while.
+    // The screen stays as it is while the server is only away for a while.
     if (error instanceof Problem && (error.status === 401 || session.get() === null)) refusal.set(error);
     throw error;
   }
@@ -92,7 +92,7 @@ async function answer(path: string, init: RequestInit): Promise<Response> {
   } catch (error) {
     if (init.signal?.aborted) throw error;
     const words = 'The dashboard does not answer. Is its program still running?';
-    // What was asked for may have been done before the answer was lost.
+    // The action may have been done before the answer was lost.
     throw new Problem(
       0,
       'NETWORK',

@@ -88,10 +88,10 @@ export function moment(at: number, zone?: string): string {
 export const traceOf = (traceparent: string): string => traceparent.split('-')[1] ?? traceparent;
 
 export const clockTime = (at: number): string => moment(at).slice(11);
-/** Of this machine. */
+/** The time zone of this machine. */
 export const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** What shows nothing, and what turns the direction of the text around it. */
+/** Characters that show nothing, or change the direction of the text around them. */
 const unseen = /[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\u2060-\u2064\ufeff]/gu;
 
 /** In numbers: few fonts have signs for them. */

@@ -16,7 +16,7 @@ export interface LiveState {
   readonly recent: readonly Live[];
 }
 
-/** Of the values of before. */
+/** How long earlier values are kept. */
 export const keptMs = 180_000;
 const pollMs = 5_000;
 

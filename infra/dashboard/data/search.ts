@@ -1,4 +1,4 @@
-/** What is typed into a search box, as a filter: `status:failed job:"send mail" 01J8` (a word alone is the beginning of an id). */
+/** Turns the text of a search box into a filter: `status:failed job:"send mail" 01J8` (a word alone is the beginning of an id). */
 
 export interface SearchField {
   /** Before the colon. */
@@ -7,7 +7,7 @@ export interface SearchField {
   readonly member: string;
   readonly label: string;
   readonly choices?: readonly string[];
-  /** Of moments: typed as a date or as an age (`2h`, `3d`). */
+  /** A moment: typed as a date or as an age (`2h`, `3d`). */
   readonly isMoment?: true;
 }
 

@@ -1,4 +1,4 @@
-/** What has become of what was asked for. */
+/** The results of actions. */
 
 import { dismiss, notices } from '../data/act.ts';
 import { visible } from '../data/format.ts';

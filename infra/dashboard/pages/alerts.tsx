@@ -47,6 +47,6 @@ function State({ alert: { state, severity, since, forMs } }: { alert: AlertRow }
   }
 }
 
-/** It counts from when somebody evaluates it; nobody has yet where there is no `since`. */
+/** `forMs` counts from the first evaluation; without `since` there was none yet. */
 const leftOf = (forMs: number, since: number | null): string =>
   duration(Math.max(0, (since ?? serverNow()) + forMs - serverNow()));

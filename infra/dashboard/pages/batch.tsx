@@ -146,7 +146,7 @@ interface ChildrenProps {
   readonly id: string;
   readonly path: string;
   readonly state: keyof typeof states;
-  /** Of a batch that is complete there is hardly any news. */
+  /** A complete batch hardly changes. */
   readonly goesOn: boolean;
 }
 
@@ -182,7 +182,7 @@ function Children({ id, path, state, goesOn }: ChildrenProps) {
   );
 }
 
-/** What the batch counts, where it says more than the record of the job. */
+/** The state by the batch, where it says more than the record of the job. */
 function ChildState({ child: { end, record } }: { child: BatchChild }) {
   if (record === null) return <Badge word={end === 'open' ? 'not known' : end} />;
   return <Badge word={record.status} />;

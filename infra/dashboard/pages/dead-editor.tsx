@@ -1,4 +1,4 @@
-/** Mends the payload of a dead letter. What is wrong with it says the server, by the schema of the job. */
+/** Edits the payload of a dead letter. The server checks it against the schema of the job. */
 
 import { useState } from 'preact/hooks';
 import type { Done } from '../../../core/surfaces/dashboard/api.ts';
@@ -12,7 +12,7 @@ interface EditorProps {
   readonly id: string;
   readonly payload: unknown;
   readonly expired: boolean;
-  /** Of the letter that is shown: another one of the same job is not overwritten. */
+  /** When the shown dead letter died: a later one of the same job is not overwritten. */
   readonly diedAt: number;
   readonly onClose: () => void;
 }

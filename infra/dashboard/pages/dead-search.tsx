@@ -29,7 +29,7 @@ export interface DeadSearch {
   readonly filter: Filter;
   /** As the server wants it in a body. */
   readonly typed: DeadLetterFilter;
-  /** What it finds. */
+  /** The terms that it finds. */
   readonly words: string;
 }
 

@@ -22,7 +22,7 @@ const isEnded = ({ status }: JobRecord): boolean =>
 
 export function Job({ id }: { id: string }) {
   const [ended, setEnded] = useState(false);
-  // Of a job that has ended there is hardly any news.
+  // A job that has ended hardly changes.
   const path = `jobs/${encodeURIComponent(id)}`;
   const loaded = useLoad<JobDetail>(path, ended ? 30_000 : 3_000);
   const { value } = loaded;

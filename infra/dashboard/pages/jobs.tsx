@@ -76,7 +76,7 @@ const columns: readonly RowColumn<JobItem>[] = [
   {
     name: 'Status',
     width: '6.5rem',
-    // What the record calls pending or retrying.
+    // Pending or retrying in the record.
     of: ({ status, sleeps }) =>
       sleeps === null ? <Badge word={status} /> : <Badge word="sleeping" tone="busy" />,
   },

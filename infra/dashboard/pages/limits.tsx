@@ -88,7 +88,7 @@ function usedText({ used, limit, perMs }: LimitView): string {
 
 const mostNamed = 3;
 
-/** Of a rate most of them are done. */
+/** Most holders of a rate have already ended. */
 function Holders({ kind, holders, used }: LimitView) {
   if (kind !== 'concurrency' || used === 0) return <>–</>;
   const named = holders.slice(0, mostNamed);

@@ -4,7 +4,7 @@ import type { ComponentType } from 'preact';
 import type { Session } from '../../../core/surfaces/dashboard/api.ts';
 
 export interface ViewProps {
-  /** What follows the page's own path in the address. */
+  /** The part of the address after the page's own path. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }

@@ -10,7 +10,7 @@ import { Badge } from '../parts/status.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Text, TextLink } from '../parts/text.tsx';
 
-/** Those made at run time: there may be a million, so they are listed page by page. */
+/** Schedules made at run time: there may be a million, so they are listed page by page. */
 export function StoredSchedules({ from }: { from: string }) {
   const loaded = usePages('stored-schedules', { from }, ({ schedules }: StoredScheduleList) => schedules);
   useRefresh(loaded, 10_000);

@@ -39,6 +39,6 @@ export const pages: readonly PageEntry[] = [
   { path: 'faults', title: 'Faults', key: 'f', shown: ({ faults }) => faults.length > 0, View: Faults },
 ];
 
-/** Those in the navigation of this session. */
+/** The pages in the navigation of this session. */
 export const navigationOf = (session: Session): readonly PageEntry[] =>
   pages.filter(({ from, shown }) => from === undefined && (shown?.(session) ?? true));

@@ -8,7 +8,7 @@ import { isSure, TypedCount } from './typed-count.tsx';
 
 interface ActionProps {
   readonly label: string;
-  /** Of the server. */
+  /** The path on the server. */
   readonly path: string;
   readonly disabled?: boolean;
   readonly onDone: () => void;
@@ -40,7 +40,7 @@ interface AskedActionProps extends ActionProps {
   readonly question: string;
   /** The label of its button. */
   readonly answer: string;
-  /** How many it is about. Of many the number is typed. */
+  /** How many jobs it changes. If there are many, the user types the number. */
   readonly concerns?: number;
   readonly dangerous?: boolean;
   /** The consequence, for the user. */

@@ -1,4 +1,4 @@
-/** What happened to a job: its attempts in their order, with how long each took, where, and what it wrote. */
+/** The history of a job: its attempts in order, with their durations, hosts and log lines. */
 
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import { clockTime, duration } from '../data/format.ts';

@@ -15,7 +15,7 @@ import { isSure, TypedCount } from './typed-count.tsx';
 
 type BulkAction = 'retry' | 'discard';
 
-/** What is asked for, as it was when somebody asked. */
+/** The bulk action, as it was when the user chose it. */
 export interface Bulk {
   readonly action: BulkAction;
   readonly selection: DeadLetterSelection;

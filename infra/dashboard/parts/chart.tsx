@@ -1,4 +1,4 @@
-/** A chart over time. What it shows is also there in words, and as a table. */
+/** A chart over time. Its content is also there as text and as a table. */
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';

@@ -28,7 +28,7 @@ export function Dialog({ title, locked = false, onClose, children }: DialogProps
       tabIndex={-1}
       aria-labelledby={id}
       onCancel={(event) => locked && event.preventDefault()}
-      // A browser lets nobody be held: it does not ask before the second Escape closes a dialog.
+      // A browser closes a dialog at the second Escape without asking.
       onClose={() => (locked ? dialog.current?.showModal() : onClose())}
     >
       <h2 id={id}>{title}</h2>

@@ -1,4 +1,4 @@
-/** What pages are made of: heads, panels, facts, and what is shown while there is nothing else to show. */
+/** The parts of pages: heads, panels, facts, and placeholders while nothing is loaded. */
 
 import type { ComponentChildren } from 'preact';
 import type { Loaded } from '../data/load.ts';
@@ -9,7 +9,7 @@ interface HeadProps {
   readonly children?: ComponentChildren;
 }
 
-/** Of a page; its children are what can be done there. */
+/** The head of a page; its children are the actions. */
 export function Head({ title, note, children }: HeadProps) {
   return (
     <header class="head">
@@ -73,12 +73,12 @@ export function Trouble({ children }: { children: ComponentChildren }) {
 
 interface ShownProps<T> {
   readonly loaded: Loaded<T>;
-  /** Of a page whose head is among the children: what it is called while there are none. */
+  /** If the head is among the children: the title of the page until they are loaded. */
   readonly title?: string;
   readonly children: (value: T) => ComponentChildren;
 }
 
-/** What was loaded; else why not. What is shown stays when it cannot be loaded again. */
+/** The loaded data, or the error. Shown data stays when a later load fails. */
 export function Shown<T>({ loaded, title, children }: ShownProps<T>) {
   const { value, unavailable, problem, loading, reload } = loaded;
   const isMissing = unavailable !== null || (value === null && problem !== null);

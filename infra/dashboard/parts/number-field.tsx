@@ -2,7 +2,7 @@
 
 interface NumberFieldProps {
   readonly label: string;
-  /** What holds without it. */
+  /** The default, for people. */
   readonly hint: string;
   readonly min: number;
   readonly step?: number | 'any';
@@ -31,7 +31,7 @@ export function NumberField(props: NumberFieldProps) {
   );
 }
 
-/** Of a new expiry, in hours: the member that the server takes. */
+/** A new expiry, in hours: the member that the server accepts. */
 export const expiry = { label: 'New expiry, hours from now', hint: 'as it is', min: 0.01 };
 export const expiryIn = (hours: string): { readonly expiresInMs?: number } =>
   hours === '' ? {} : { expiresInMs: Math.round(Number(hours) * 3_600_000) };

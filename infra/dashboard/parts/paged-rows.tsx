@@ -7,7 +7,7 @@ import { Rows, type RowsProps } from './rows.tsx';
 
 interface PagedRowsProps<T> extends Pick<RowsProps<T>, 'columns' | 'keyOf'> {
   readonly loaded: LoadedPages<T>;
-  /** What they are: `jobs`. */
+  /** The name of the rows: `jobs`. */
   readonly what: string;
   /** The text of an empty list. */
   readonly empty: string;

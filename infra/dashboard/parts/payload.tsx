@@ -1,4 +1,4 @@
-/** What a job was given. One that is large comes only when somebody asks for it. */
+/** The payload of a job. A large one is loaded on request. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -13,7 +13,7 @@ import { Json, Text } from './text.tsx';
 type Sent = StoredPayload | Unavailable;
 
 interface PayloadProps {
-  /** Of the server's answer that it is a part of. */
+  /** The path of the server's answer that contains it. */
   readonly path: string;
   readonly payload: Sent;
   /** Draws an editor of it; without this it cannot be edited. */

@@ -8,7 +8,7 @@ import type { NamedColumn, Tabular } from './table.tsx';
 export interface RowColumn<T> extends NamedColumn<T> {
   /** A part of the width, as in `grid-template-columns`. */
   readonly width: string;
-  /** What names the row: on a narrow screen it has most of the first line. */
+  /** Names the row: on a narrow screen it has most of the first line. */
   readonly main?: true;
 }
 

@@ -1,4 +1,4 @@
-/** What lists of schedules share: when they are due, and what can be done with them. */
+/** Shared parts of lists of schedules: when they are due, and their actions. */
 
 import type { StoredScheduleView } from '../../../core/surfaces/dashboard/api.ts';
 import { ownZone } from '../data/format.ts';

@@ -27,7 +27,7 @@ export function SearchBox({ label, hint, fields, alone, filter, path }: SearchPr
   const timer = useRef(0);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    // What is typed stays as it was typed: a quote that was opened would close by itself.
+    // Typed text stays as it was typed: an open quote would close by itself.
     if (document.activeElement !== field.current) setText(written);
   }, [written]);
 

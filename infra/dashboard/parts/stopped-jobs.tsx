@@ -19,7 +19,7 @@ const words = { paused: 'paused', open: 'breaker open', trying: 'one is tried' }
 
 const pathOf = (job: string, verb: string): string => `stopped/${encodeURIComponent(job)}/${verb}`;
 
-/** Those of this app: of others nobody here could say that they exist. */
+/** The jobs of this app; others are unknown here. */
 const useJobs = (): readonly string[] => useStore(session)?.app.jobs ?? [];
 
 const columns: readonly Column<StoppedView>[] = [
