@@ -1,8 +1,7 @@
 /** What the command line and the dashboard ask of a queue. */
 
 import type { Check, DiagnosisRequest, QueueNeeds } from './diagnosis.ts';
-import type { MessageFacts } from './facts.ts';
-import type { AbandonReason } from './outcome.ts';
+import type { AbandonReason, MessageFacts } from './outcome.ts';
 
 /** Counts are exact up to 10,000; above that a queue may estimate them, so that a long backlog is never read to be counted. */
 export interface QueueStats {
@@ -108,4 +107,32 @@ export interface QueueAdmin {
   clear(queue: string, gone?: (ids: readonly string[]) => Promise<void>): Promise<number>;
   /** A paused queue gives out no leases until it is resumed; running jobs end normally. */
   setPaused(queue: string, isPaused: boolean): Promise<void>;
+}
+
+/** A job that waits in a queue: ready, delayed or between two attempts. */
+export interface WaitingJob {
+  readonly queue: string;
+  readonly id: string;
+}
+
+export interface WaitingChange extends Partial<Replacement> {
+  /** 0 (first) to 9 (last). Absent = it stays. */
+  readonly priority?: number;
+  /** Hidden until then (epoch ms); `null` = ready at once. Absent = it stays. */
+  readonly notBefore?: number | null;
+  /** The text that was read: `false` if the job has another one by now. So of two changes at once none is lost. */
+  readonly expectedBody?: string;
+}
+
+/** What can be done with jobs that wait. Running and ended ones are left alone. Every verb answers `false` or `null` for a job that does not wait there. */
+export interface PendingJobs {
+  /**
+   * Replaces text, priority or time of each job at once. Its id and its attempts stay. A delayed job that becomes ready takes the place that
+   * its age gives it, and wakes a worker. A text is for one job only; throws `LIMIT` before anything changes if it is too large for the queue.
+   */
+  change(jobs: readonly WaitingJob[], change: WaitingChange): Promise<boolean[]>;
+  /** Takes the job out of the queue, with its record: as if it had never been enqueued. */
+  remove(job: WaitingJob): Promise<boolean>;
+  /** The signed text of a job that waits; `null` = it does not. */
+  read(job: WaitingJob): Promise<string | null>;
 }

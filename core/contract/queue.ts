@@ -24,14 +24,12 @@
  */
 
 import type { LongshoreError } from '../base/errors.ts';
-import type { QueueAdmin } from './admin.ts';
-import type { MessageFacts } from './facts.ts';
-import type { AbandonReason, AttemptReport } from './outcome.ts';
-import type { SqlTransaction } from './sql.ts';
+import type { PendingJobs, QueueAdmin } from './admin.ts';
+import type { AbandonReason, AttemptReport, MessageFacts } from './outcome.ts';
 import type { BackendStores, RecordStore } from './store.ts';
-import type { PendingJobs } from './waiting.ts';
+import type { SqlTransaction } from './texts.ts';
 
-export type { SqlTransaction } from './sql.ts';
+export type { SqlTransaction } from './texts.ts';
 
 export interface OutgoingMessage {
   /** The envelope's identifier. A backend may use it to drop a second copy (`SendResult.duplicate`). */

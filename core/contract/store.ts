@@ -4,18 +4,23 @@
  */
 
 import type { Outcome } from '../base/events.ts';
-import type { Replacement } from './admin.ts';
-import type { AuditLog } from './audit.ts';
-import type { BatchStore } from './batches.ts';
+import type { Replacement, WaitingChange } from './admin.ts';
+import type { AuditLog } from './derived/audit.ts';
+import type { BatchStore } from './derived/batches.ts';
+import type { LimitStore } from './derived/limits.ts';
+import type { MetricStore } from './derived/metrics.ts';
+import type { ScheduleStore } from './derived/schedules.ts';
+import type { StepStore } from './derived/steps.ts';
 import type { Check, DiagnosisRequest } from './diagnosis.ts';
-import type { ChainFacts, MessageFacts } from './facts.ts';
-import type { LimitStore } from './limits.ts';
-import type { MetricStore } from './metrics.ts';
-import type { AbandonReason, AttemptReport, JobStatus, Progress } from './outcome.ts';
-import type { ScheduleStore } from './schedules.ts';
-import type { StepStore } from './steps.ts';
+import type {
+  AbandonReason,
+  AttemptReport,
+  ChainFacts,
+  JobStatus,
+  MessageFacts,
+  Progress,
+} from './outcome.ts';
 import type { TextStore } from './texts.ts';
-import type { WaitingChange } from './waiting.ts';
 
 export interface JobRecord {
   readonly id: string;

@@ -6,7 +6,10 @@
  * back to the letter, because some are signed. A store may only write U+2028 and U+2029 as JSON escapes them.
  */
 
-import type { SqlTransaction } from './sql.ts';
+/** A database transaction of the caller's: a client of `pg` between BEGIN and COMMIT, or an adapter around another library's. */
+export interface SqlTransaction {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
 
 export interface StoredText {
   readonly text: string;

@@ -1,6 +1,6 @@
 /** The facts of a job in its envelope, for lists and records. */
 
-import type { MessageFacts } from '../contract/facts.ts';
+import type { MessageFacts } from '../contract/outcome.ts';
 import type { ChainLink } from './chain.ts';
 import type { Envelope } from './envelope.ts';
 import { scheduleOf } from './schedule-of.ts';

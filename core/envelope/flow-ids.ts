@@ -1,6 +1,6 @@
 /** Ids that contain the role of a job in a batch or a chain. They are part of the signed envelope, so they cannot be forged. */
 
-import type { ChainFacts } from '../contract/facts.ts';
+import type { ChainFacts } from '../contract/outcome.ts';
 import type { ChainLink, ChainMember } from './chain.ts';
 
 const childPrefix = 'batch.';

@@ -2,7 +2,7 @@
 
 import { LongshoreError } from '../base/errors.ts';
 import { reportingFailures, toError } from '../base/failure.ts';
-import type { AuditEntry } from '../contract/audit.ts';
+import type { AuditEntry } from '../contract/derived/audit.ts';
 import type { OperatorHost } from './host.ts';
 import type { OperatorAction } from './types.ts';
 

@@ -1,7 +1,7 @@
 /** What people who run jobs ask for, as plain data: the page, the command line and programs share it. */
 
 import type { DeadLetterSummary } from '../contract/admin.ts';
-import type { AuditPage } from '../contract/audit.ts';
+import type { AuditPage } from '../contract/derived/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { CancelResult, JobRecord } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';

@@ -54,3 +54,14 @@ export interface MovableAdmin {
 }
 
 export const movable = ({ admin = {} }: { readonly admin?: object }): MovableAdmin => admin;
+
+/**
+ * Where a job that came from another backend stands in the line of its ordered group: one that has run was ahead of those that came
+ * meanwhile. `null` = it has no order, or joins the line when its time comes.
+ */
+export function positionOfMoved({ message, attempts, createdAt }: MovedJob, now: number): number | null {
+  const { order, notBefore } = message;
+  if (!order) return null;
+  if (attempts > 0) return createdAt;
+  return notBefore === null || notBefore <= now ? (notBefore ?? now) : null;
+}

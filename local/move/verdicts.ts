@@ -1,7 +1,7 @@
 /** A move's verdict on each store of a backend: it takes along what a job needs to go on, or refuses before anything moves. */
 
-import type { BatchState } from '../../core/contract/batches.ts';
-import type { StoredSchedule } from '../../core/contract/schedules.ts';
+import type { BatchState } from '../../core/contract/derived/batches.ts';
+import type { StoredSchedule } from '../../core/contract/derived/schedules.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import { childId } from '../../core/envelope/flow-ids.ts';
 import { namesIn } from '../../core/features/limits/paused-jobs.ts';

@@ -2,9 +2,9 @@
 
 import type { Clock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
+import type { PendingJobs } from '../../core/contract/admin.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { JobRecord, RecordedJob, RecordStore } from '../../core/contract/store.ts';
-import type { PendingJobs } from '../../core/contract/waiting.ts';
 import { newRow, recordOf } from '../../core/kit/records/row.ts';
 import { createWaiters } from '../backends/shared/waiters.ts';
 import { longestBatchMs, messageOf, sendBatch } from './send.ts';

@@ -3,7 +3,7 @@
 import { type Clock, uuidv7 } from '../../core/base/clock.ts';
 import { type ErrorCode, LongshoreError } from '../../core/base/errors.ts';
 import { backendError } from '../../core/base/failure.ts';
-import type { ChainFacts, MessageFacts } from '../../core/contract/facts.ts';
+import type { ChainFacts, MessageFacts } from '../../core/contract/outcome.ts';
 import type { BackendLimits, JobSender, OutgoingMessage, SendResult } from '../../core/contract/queue.ts';
 import { tooLarge } from '../../core/kit/body-limit.ts';
 import { within } from '../waiting.ts';

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../core/base/clock.ts';
 import type { QueueStats } from '../../core/contract/admin.ts';
-import type { MetricStore } from '../../core/contract/metrics.ts';
+import type { MetricStore } from '../../core/contract/derived/metrics.ts';
 import type { WorkerBeat } from '../../core/contract/store.ts';
 import { stoppedJobs } from '../../core/features/limits/stopped-jobs.ts';
 import { type LimitView, limitViews, sharedKeys } from '../../core/features/limits/views.ts';

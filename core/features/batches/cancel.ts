@@ -1,6 +1,6 @@
 /** Cancels the children of a batch that have not ended, and finds out what became of those that no attempt has told of. */
 
-import type { BatchStore, ChildEnd } from '../../contract/batches.ts';
+import type { BatchStore, ChildEnd } from '../../contract/derived/batches.ts';
 import type { JobRecord } from '../../contract/store.ts';
 import { childId } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';

@@ -3,7 +3,7 @@
  * were cancelled while they waited, have expired there, were removed, or their worker died between two writes.
  */
 
-import type { BatchState, ChildEnd } from '../../contract/batches.ts';
+import type { BatchState, ChildEnd } from '../../contract/derived/batches.ts';
 import { childId } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';

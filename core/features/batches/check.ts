@@ -6,7 +6,7 @@ import { toError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
 import { hint } from '../../base/nearest.ts';
 import { faultOf } from '../../base/text.ts';
-import type { BatchStore } from '../../contract/batches.ts';
+import type { BatchStore } from '../../contract/derived/batches.ts';
 import { batchPattern, type EndName, endNames } from '../../envelope/flow-ids.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { CommonBatchOptions, JobOfBatch } from '../../kernel/app/batch.ts';

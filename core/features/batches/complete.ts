@@ -1,7 +1,7 @@
 /** Enqueues what a batch calls at its end, once: the ids are made of the batch, and the store remembers that they were sent. */
 
 import { backendError } from '../../base/failure.ts';
-import type { BatchState } from '../../contract/batches.ts';
+import type { BatchState } from '../../contract/derived/batches.ts';
 import type { EndName } from '../../envelope/flow-ids.ts';
 import type { BatchSummary } from '../../kernel/app/batch.ts';
 import { type CallingClient, enqueueCalls } from './calls.ts';

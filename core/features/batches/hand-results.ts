@@ -2,7 +2,7 @@
 
 import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
 import { tellWarning } from '../../base/events.ts';
-import type { BatchState } from '../../contract/batches.ts';
+import type { BatchState } from '../../contract/derived/batches.ts';
 import { nextOf } from '../../envelope/flow-ids.ts';
 import type { App } from '../../kernel/app/app.ts';
 import { type CallingClient, enqueueCalls } from './calls.ts';

@@ -1,7 +1,7 @@
 /** Marks children as ended: those of a turn of the event loop, and of the time that the call before takes, in one call of the store. */
 
 import { reportingFailures } from '../../base/failure.ts';
-import type { ChildEnd } from '../../contract/batches.ts';
+import type { ChildEnd } from '../../contract/derived/batches.ts';
 import { childOf } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import type { CallingClient } from './calls.ts';

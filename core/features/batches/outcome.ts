@@ -1,4 +1,4 @@
-import type { BatchState } from '../../contract/batches.ts';
+import type { BatchState } from '../../contract/derived/batches.ts';
 import type { Batch } from '../../kernel/app/batch.ts';
 import { mostFailures, type Plan } from './plan.ts';
 

@@ -1,7 +1,7 @@
 /** What a batch shall do at its end. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
-import type { BatchState } from '../../contract/batches.ts';
+import type { BatchState } from '../../contract/derived/batches.ts';
 import type { ChainMember } from '../../envelope/chain.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { EndName } from '../../envelope/flow-ids.ts';

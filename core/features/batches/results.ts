@@ -1,7 +1,7 @@
 /** What the children of a batch return, for those who want to have all of it: a text of each in the store of steps. */
 
 import { LongshoreError } from '../../base/errors.ts';
-import type { StepStore, StepText } from '../../contract/steps.ts';
+import type { StepStore, StepText } from '../../contract/derived/steps.ts';
 import { childId } from '../../envelope/flow-ids.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';

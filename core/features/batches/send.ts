@@ -3,7 +3,7 @@
 import { LongshoreError, shown } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
 import { isIterable } from '../../base/slices.ts';
-import type { BatchState, BatchStore } from '../../contract/batches.ts';
+import type { BatchState, BatchStore } from '../../contract/derived/batches.ts';
 import { childId, type EndName, endNames } from '../../envelope/flow-ids.ts';
 import type { Batch, Items } from '../../kernel/app/batch.ts';
 import { currentContext } from '../../kernel/app/context.ts';

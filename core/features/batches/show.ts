@@ -2,7 +2,7 @@
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
-import type { BatchState } from '../../contract/batches.ts';
+import type { BatchState } from '../../contract/derived/batches.ts';
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord } from '../../contract/store.ts';
 import {

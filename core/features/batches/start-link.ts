@@ -1,7 +1,7 @@
 /** Enqueues one link of a chain. Each call may be made again: its ids are made of the chain, so nothing is there twice. */
 
 import { LongshoreError } from '../../base/errors.ts';
-import type { BatchState } from '../../contract/batches.ts';
+import type { BatchState } from '../../contract/derived/batches.ts';
 import type { SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { ChainedJob, ChainMember } from '../../envelope/chain.ts';
 import type { JobContext } from '../../envelope/envelope.ts';

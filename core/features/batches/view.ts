@@ -1,4 +1,4 @@
-import type { BatchState } from '../../contract/batches.ts';
+import type { BatchState } from '../../contract/derived/batches.ts';
 import type { Batch } from '../../kernel/app/batch.ts';
 import { outcomeOf } from './outcome.ts';
 import { planOf } from './plan.ts';

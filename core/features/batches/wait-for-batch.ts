@@ -1,7 +1,7 @@
 /** `ctx.waitForBatch`: a job that waits for a batch sleeps until the batch tells it that all children have ended. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
-import type { BatchState } from '../../contract/batches.ts';
+import type { BatchState } from '../../contract/derived/batches.ts';
 import type { BatchEnd, BatchSummary } from '../../kernel/app/batch.ts';
 import type { WaitOptions } from '../../kernel/app/durable.ts';
 import { answered } from '../../kernel/attempt/answered.ts';

@@ -1,8 +1,7 @@
 /** The state of a chain, from the records of its links. The envelope of each link lists all of them. */
 
 import { config } from '../../base/errors.ts';
-import type { ChainFacts } from '../../contract/facts.ts';
-import type { JobStatus } from '../../contract/outcome.ts';
+import type { ChainFacts, JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord, RecordStore } from '../../contract/store.ts';
 import { childId, idsOf, linkId, linkOf, mostLinks } from '../../envelope/flow-ids.ts';
 import type { App } from '../../kernel/app/app.ts';

@@ -5,7 +5,7 @@
  */
 
 import { backendError } from '../../base/failure.ts';
-import type { LimitState, LimitStore, TakenSlot } from '../../contract/limits.ts';
+import type { LimitState, LimitStore, TakenSlot } from '../../contract/derived/limits.ts';
 import type { Breaker } from '../../kernel/app/breaker.ts';
 import { breakerPrefix } from '../../kernel/app/limit-keys.ts';
 import { answered } from '../../kernel/attempt/answered.ts';

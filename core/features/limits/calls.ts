@@ -2,7 +2,7 @@
 
 import { within } from '../../base/clock.ts';
 import { config, LongshoreError } from '../../base/errors.ts';
-import type { SlotAnswer, SlotRequest, TakenSlot } from '../../contract/limits.ts';
+import type { SlotAnswer, SlotRequest, TakenSlot } from '../../contract/derived/limits.ts';
 import { patienceOf } from '../../kernel/attempt/answered.ts';
 import type { Attempt } from '../../kernel/attempt/attempt.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';

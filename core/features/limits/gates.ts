@@ -7,7 +7,7 @@
 import { LongshoreError, RateLimitedError } from '../../base/errors.ts';
 import { tellWarning } from '../../base/events.ts';
 import { backendError } from '../../base/failure.ts';
-import type { SlotAnswer, TakenSlot } from '../../contract/limits.ts';
+import type { SlotAnswer, TakenSlot } from '../../contract/derived/limits.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
 import { childOf } from '../../envelope/flow-ids.ts';
 import type { Limit } from '../../kernel/app/flow-control.ts';

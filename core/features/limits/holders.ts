@@ -1,7 +1,7 @@
 /** Who holds a slot or waits for one: a job, or one attempt of it. */
 
 import { crypto } from '../../base/crypto.ts';
-import type { TakenSlot } from '../../contract/limits.ts';
+import type { TakenSlot } from '../../contract/derived/limits.ts';
 
 /** Each attempt that spends one counts, and may be in use beside the ones before. No id has this character. */
 export const ofAttempt = (slot: TakenSlot, attempt: number): TakenSlot => ({

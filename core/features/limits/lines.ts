@@ -1,7 +1,7 @@
 /** The lines of jobs that wait for slots: jobs that have ended leave them, and none stands still though a slot is free. */
 
 import { backendError } from '../../base/failure.ts';
-import type { LimitState } from '../../contract/limits.ts';
+import type { LimitState } from '../../contract/derived/limits.ts';
 import { breakerPrefix } from '../../kernel/app/limit-keys.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { mostWoken, promoteWaiters } from './wake.ts';

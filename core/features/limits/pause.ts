@@ -2,7 +2,7 @@
 
 import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { hint } from '../../base/nearest.ts';
-import type { LimitStore } from '../../contract/limits.ts';
+import type { LimitStore } from '../../contract/derived/limits.ts';
 import type { Admitted, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
 import { lostLease, release, releaseDelayMs } from '../../kernel/attempt/verdict.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';

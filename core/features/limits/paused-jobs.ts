@@ -3,7 +3,7 @@
 import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
-import type { LimitStore } from '../../contract/limits.ts';
+import type { LimitStore } from '../../contract/derived/limits.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 
 export interface PausedJobs {

@@ -1,7 +1,7 @@
 /** Asks for slots in the name of an attempt, and says how long one without waits. */
 
 import { steadyNow } from '../../base/clock.ts';
-import type { RefusedSlot, SlotAnswer, TakenSlot } from '../../contract/limits.ts';
+import type { RefusedSlot, SlotAnswer, TakenSlot } from '../../contract/derived/limits.ts';
 import type { Limit } from '../../kernel/app/flow-control.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
 import { callsTo } from './calls.ts';

@@ -1,6 +1,6 @@
 /** Which jobs do not run, and why, for people. */
 
-import type { LimitState } from '../../contract/limits.ts';
+import type { LimitState } from '../../contract/derived/limits.ts';
 import type { Stores } from '../../contract/store.ts';
 import type { Breaker, StoppedJob } from '../../kernel/app/breaker.ts';
 import { breakerPrefix } from '../../kernel/app/limit-keys.ts';

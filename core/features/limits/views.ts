@@ -1,7 +1,7 @@
 /** Limits as people see them: those in use, by their keys, and those that the app declares. */
 
 import { config } from '../../base/errors.ts';
-import type { LimitState, LimitStore } from '../../contract/limits.ts';
+import type { LimitState, LimitStore } from '../../contract/derived/limits.ts';
 import { declaredOn } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';

@@ -1,6 +1,6 @@
 /** Wakes jobs that wait for a slot: they were released for long, and come at once instead. */
 
-import type { LimitStore, SlotWaiter } from '../../contract/limits.ts';
+import type { LimitStore, SlotWaiter } from '../../contract/derived/limits.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { jobOf } from './holders.ts';

@@ -6,7 +6,7 @@
 
 import { type Clock, within } from '../../base/clock.ts';
 import { backendError } from '../../base/failure.ts';
-import type { MetricRow, MetricStore } from '../../contract/metrics.ts';
+import type { MetricRow, MetricStore } from '../../contract/derived/metrics.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { stepOf } from '../../kit/records/metric-steps.ts';
 import { type Counted, count, countMemory, newTally, packTally, type Tally } from './tally.ts';

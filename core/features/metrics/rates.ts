@@ -1,6 +1,6 @@
 /** How fast queues move, from the numbers that workers keep. */
 
-import type { MetricRow } from '../../contract/metrics.ts';
+import type { MetricRow } from '../../contract/derived/metrics.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { stepMs, stepOf } from '../../kit/records/metric-steps.ts';
 import { quantile } from './histogram.ts';

@@ -2,7 +2,7 @@
 
 import { checkNumber } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
-import type { MetricFilter, MetricStep, MetricStore } from '../../contract/metrics.ts';
+import type { MetricFilter, MetricStep, MetricStore } from '../../contract/derived/metrics.ts';
 import {
   type Durations,
   ends,

@@ -3,7 +3,7 @@
  * over what was there, so a roll-up that dies half-way is simply done again.
  */
 
-import type { MetricRow, MetricStep, MetricStore } from '../../contract/metrics.ts';
+import type { MetricRow, MetricStep, MetricStore } from '../../contract/derived/metrics.ts';
 import type { Stores } from '../../contract/store.ts';
 import type { App } from '../../kernel/app/app.ts';
 import { keepMs, keepRolledUpMs, stepMs, stepOf } from '../../kit/records/metric-steps.ts';

@@ -5,8 +5,8 @@ import { crypto } from '../../base/crypto.ts';
 import { millis } from '../../base/duration.ts';
 import { config, LongshoreError, SnoozeError, shown } from '../../base/errors.ts';
 import { faultOf } from '../../base/text.ts';
+import type { StepStore } from '../../contract/derived/steps.ts';
 import type { JobTransaction } from '../../contract/queue.ts';
-import type { StepStore } from '../../contract/steps.ts';
 import type {
   ReceivedEvent,
   StepContext,

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError, PermanentError } from '../../base/errors.ts';
-import type { StepStore, StepText } from '../../contract/steps.ts';
+import type { StepStore, StepText } from '../../contract/derived/steps.ts';
 import { type Swap, swap } from '../../kit/records/swap.ts';
 
 /** A step that has ended, with what it returned. */

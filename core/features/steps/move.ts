@@ -1,7 +1,7 @@
 /** The steps of a job that moves from one queue to another. It runs on neither side meanwhile. */
 
 import type { Clock } from '../../base/clock.ts';
-import type { StepStore } from '../../contract/steps.ts';
+import type { StepStore } from '../../contract/derived/steps.ts';
 import { swap } from '../../kit/records/swap.ts';
 import { deliverTo, isOpen, isWait, nameOfJob, type RememberedStep, type StoredLog, swapped } from './log.ts';
 import { register } from './waiters.ts';

@@ -1,6 +1,6 @@
 /** The step store in the hands of an attempt: one that reads what does not verify ends there. */
 
-import type { StepStore } from '../../contract/steps.ts';
+import type { StepStore } from '../../contract/derived/steps.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
 import { runSteps } from './run-steps.ts';
 import { sealedSteps } from './seal.ts';

@@ -5,7 +5,7 @@
 
 import { LongshoreError } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
-import type { StepStore } from '../../contract/steps.ts';
+import type { StepStore } from '../../contract/derived/steps.ts';
 import { seal, unseal } from '../../envelope/seal.ts';
 import type { App } from '../../kernel/app/app.ts';
 

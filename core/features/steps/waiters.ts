@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import type { StepStore } from '../../contract/steps.ts';
+import type { StepStore } from '../../contract/derived/steps.ts';
 import { forEach } from '../../kit/parallel.ts';
 import { swap } from '../../kit/records/swap.ts';
 import { deliverTo, mostBytes, type WaitStep } from './log.ts';

@@ -1,6 +1,6 @@
 /** The numbers of jobs, as they are asked for and answered. */
 
-import type { MetricStep } from '../../contract/metrics.ts';
+import type { MetricStep } from '../../contract/derived/metrics.ts';
 
 /** Ways in which an attempt can end, as people count them. */
 export const ends = [

@@ -3,7 +3,7 @@
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { type ErrorCode, LongshoreError, type SnoozeError } from '../../base/errors.ts';
 import { mostLines } from '../../base/most-lines.ts';
-import type { TakenSlot } from '../../contract/limits.ts';
+import type { TakenSlot } from '../../contract/derived/limits.ts';
 import type { JobLease, JobTransaction } from '../../contract/queue.ts';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';

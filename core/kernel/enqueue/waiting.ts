@@ -4,7 +4,7 @@ import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { reportingFailures } from '../../base/failure.ts';
 import { hint } from '../../base/nearest.ts';
 import { priorityOf } from '../../base/priority.ts';
-import type { PendingJobs, WaitingChange, WaitingJob } from '../../contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../contract/admin.ts';
 import { alreadyDone, type Envelope } from '../../envelope/envelope.ts';
 import type { Job } from '../app/job.ts';
 import { keyAfter, resealed, signedEnvelope } from './anew.ts';

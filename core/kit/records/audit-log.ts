@@ -1,7 +1,7 @@
 /** An audit log over any table that is ordered by time: the rules are here, once for all tables. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
-import type { AuditEntry, AuditLog } from '../../contract/audit.ts';
+import type { AuditEntry, AuditLog } from '../../contract/derived/audit.ts';
 import { pageOf, positionIn, wrongCursor } from './filter.ts';
 
 /** Where an entry stands: by `at`, and by `id` within a moment. */

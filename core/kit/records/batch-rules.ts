@@ -1,6 +1,6 @@
 /** The rules of batches that stores share: marks are two bits per child, and what is counted is counted from them. */
 
-import type { BatchState, ChildEnd } from '../../contract/batches.ts';
+import type { BatchState, ChildEnd } from '../../contract/derived/batches.ts';
 
 export const keepCalledMs = 7 * 86_400_000;
 export const keepSilentMs = 90 * 86_400_000;

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import type { BatchState, BatchStore, ChildEnd } from '../../contract/batches.ts';
+import type { BatchState, BatchStore, ChildEnd } from '../../contract/derived/batches.ts';
 import { forEach } from '../parallel.ts';
 import {
   blocksOf,

@@ -1,8 +1,7 @@
 /** From what stores keep of a job to what its record tells. */
 
 import { mostLines } from '../../base/most-lines.ts';
-import type { MessageFacts } from '../../contract/facts.ts';
-import type { AttemptReport } from '../../contract/outcome.ts';
+import type { AttemptReport, MessageFacts } from '../../contract/outcome.ts';
 import type { JobRecord } from '../../contract/store.ts';
 
 type Facts = Pick<

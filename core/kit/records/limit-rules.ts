@@ -1,6 +1,12 @@
 /** The rules of limits, over the state of one key as plain data: who gets a slot, and who comes next. */
 
-import type { LimitState, SlotAnswer, SlotRequest, SlotWaiter, TakenSlot } from '../../contract/limits.ts';
+import type {
+  LimitState,
+  SlotAnswer,
+  SlotRequest,
+  SlotWaiter,
+  TakenSlot,
+} from '../../contract/derived/limits.ts';
 
 export interface StoredLimit {
   readonly slots: readonly {

@@ -10,7 +10,7 @@ import type {
   SlotRequest,
   SlotWaiter,
   TakenSlot,
-} from '../../contract/limits.ts';
+} from '../../contract/derived/limits.ts';
 import { forEach } from '../parallel.ts';
 import type { Section } from '../texts/section.ts';
 import {

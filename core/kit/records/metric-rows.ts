@@ -1,6 +1,6 @@
 /** What stores of numbers share. */
 
-import type { MetricFilter, MetricKey, MetricRow } from '../../contract/metrics.ts';
+import type { MetricFilter, MetricKey, MetricRow } from '../../contract/derived/metrics.ts';
 
 /** Queues and jobs of Longshore have no spaces in their names; another program may write some. */
 export const withoutSpaces = (name: string): string => name.replace(/[% ]/g, encodeURIComponent);

@@ -1,6 +1,6 @@
 /** Steps of time, and how long their numbers are kept. */
 
-import type { MetricStep } from '../../contract/metrics.ts';
+import type { MetricStep } from '../../contract/derived/metrics.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -3,9 +3,8 @@
  * change is a function of the row as it is: what a stale owner says only adds the line of its own attempt.
  */
 
-import type { Replacement } from '../../contract/admin.ts';
-import type { MessageFacts } from '../../contract/facts.ts';
-import type { AbandonReason, AttemptReport } from '../../contract/outcome.ts';
+import type { Replacement, WaitingChange } from '../../contract/admin.ts';
+import type { AbandonReason, AttemptReport, MessageFacts } from '../../contract/outcome.ts';
 import type {
   AttemptEnd,
   AttemptStart,
@@ -15,7 +14,6 @@ import type {
   RecordedJob,
   Retention,
 } from '../../contract/store.ts';
-import type { WaitingChange } from '../../contract/waiting.ts';
 import { factsFrom, withLastLines } from './facts.ts';
 
 type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'chain' | 'maxAttempts';

@@ -1,7 +1,7 @@
 /** Changes of a text that others may change at the same time. */
 
 import { LongshoreError } from '../../base/errors.ts';
-import type { StepStore, StepText } from '../../contract/steps.ts';
+import type { StepStore, StepText } from '../../contract/derived/steps.ts';
 
 /** Competing writers meet a few times. After so many lost races something else is wrong. */
 const mostTries = 100;

@@ -1,6 +1,6 @@
 /** The audit log over texts: an entry stands under its moment and its id, both backwards, so that the newest comes first. */
 
-import type { AuditLog } from '../../contract/audit.ts';
+import type { AuditLog } from '../../contract/derived/audit.ts';
 import type { TextStore } from '../../contract/texts.ts';
 import { type AuditPosition, auditKeepMs, auditLog } from '../records/audit-log.ts';
 import { backwards } from '../records/sortable.ts';

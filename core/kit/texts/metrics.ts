@@ -1,7 +1,7 @@
 /** Numbers over texts: a text for each key, in the order of time. */
 
 import { slices } from '../../base/slices.ts';
-import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../contract/metrics.ts';
+import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../contract/derived/metrics.ts';
 import type { TextStore } from '../../contract/texts.ts';
 import { isAskedFor, lastOfEach, withoutSpaces, withSpaces } from '../records/metric-rows.ts';
 import { keepMs, stepMs } from '../records/metric-steps.ts';

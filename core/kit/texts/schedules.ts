@@ -1,7 +1,7 @@
 /** Schedules that were made at run time, over texts: the moment and the schedule, and an index by moment. */
 
 import type { Clock } from '../../base/clock.ts';
-import type { ScheduleStore, StoredSchedule } from '../../contract/schedules.ts';
+import type { ScheduleStore, StoredSchedule } from '../../contract/derived/schedules.ts';
 import type { StoredText, TextStore } from '../../contract/texts.ts';
 import { sectionOf } from './section.ts';
 import { timeIndex } from './time-index.ts';

@@ -1,7 +1,6 @@
 /** The texts of one kind, one at a time: their names share a beginning, which those who use them never see. */
 
-import type { SqlTransaction } from '../../contract/sql.ts';
-import type { NamedText, StoredText, TextRange, TextStore } from '../../contract/texts.ts';
+import type { NamedText, SqlTransaction, StoredText, TextRange, TextStore } from '../../contract/texts.ts';
 
 export type Section = ReturnType<typeof sectionOf>;
 

@@ -2,9 +2,9 @@
 
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config } from '../../../core/base/errors.ts';
-import type { AuditEntry } from '../../../core/contract/audit.ts';
+import type { AuditEntry } from '../../../core/contract/derived/audit.ts';
+import type { MetricRow } from '../../../core/contract/derived/metrics.ts';
 import type { Check } from '../../../core/contract/diagnosis.ts';
-import type { MetricRow } from '../../../core/contract/metrics.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { forEach } from '../../../core/kit/parallel.ts';

@@ -3,7 +3,7 @@
 import { systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import { withoutSeparators } from '../../../core/base/json.ts';
-import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
+import type { AuditEntry, AuditLog } from '../../../core/contract/derived/audit.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type AuditPosition, auditLog } from '../../../core/kit/records/audit-log.ts';

@@ -1,7 +1,7 @@
 /** Numbers in the table. */
 
 import { slices } from '../../../core/base/slices.ts';
-import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/derived/metrics.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { lastOfEach } from '../../../core/kit/records/metric-rows.ts';
 import { momentText } from '../../../core/kit/records/sortable.ts';

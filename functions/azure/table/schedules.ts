@@ -1,7 +1,7 @@
 /** Schedules that were made at run time. */
 
 import { withoutSeparators } from '../../../core/base/json.ts';
-import type { ScheduleStore, StoredSchedule } from '../../../core/contract/schedules.ts';
+import type { ScheduleStore, StoredSchedule } from '../../../core/contract/derived/schedules.ts';
 import { momentText } from '../../../core/kit/records/sortable.ts';
 import { schedulesPartition as partition, textOf, textProperties } from './layout.ts';
 import type { Entity, Found, Step, Table } from './sdk.ts';

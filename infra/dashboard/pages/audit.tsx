@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditPage } from '../../../core/contract/audit.ts';
+import type { AuditEntry, AuditPage } from '../../../core/contract/derived/audit.ts';
 import { count, moment } from '../data/format.ts';
 import { usePages } from '../data/load.ts';
 import { Head } from '../parts/frame.tsx';

@@ -3,8 +3,7 @@
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
-import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { positionOfMoved } from '../shared/groups.ts';
+import { type MovedJob, positionOfMoved, type QueueTransfer } from '../../move/contract.ts';
 import { type Entry, newEntry, waitingOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 

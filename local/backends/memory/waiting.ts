@@ -1,6 +1,6 @@
-import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/admin.ts';
 import { checkBody } from '../../../core/kit/body-limit.ts';
-import { reschedule } from '../shared/reschedule.ts';
+import { reschedule } from '../../../core/kit/records/reschedule.ts';
 import type { Entry } from './entry.ts';
 import type { MemoryState } from './state.ts';
 

@@ -1,4 +1,4 @@
-import type { BatchState, BatchStore, ChildEnd } from '../../../core/contract/batches.ts';
+import type { BatchState, BatchStore, ChildEnd } from '../../../core/contract/derived/batches.ts';
 import { callWithinMs, mostListedBatches } from '../../../core/kit/records/batch-rules.ts';
 import { intArray, storable, textArray } from './arrays.ts';
 import { blockSize } from './batches-sql.ts';

@@ -1,6 +1,6 @@
 /** What is stored of a message's facts: all as JSON, and beside it what is searched for. */
 
-import type { MessageFacts } from '../../../core/contract/facts.ts';
+import type { MessageFacts } from '../../../core/contract/outcome.ts';
 import { textArray } from './arrays.ts';
 import { storedKey } from './keys.ts';
 

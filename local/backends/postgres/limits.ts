@@ -6,7 +6,7 @@ import type {
   SlotRequest,
   SlotWaiter,
   TakenSlot,
-} from '../../../core/contract/limits.ts';
+} from '../../../core/contract/derived/limits.ts';
 import {
   forever,
   mostCountedWaiters,

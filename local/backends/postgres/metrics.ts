@@ -1,5 +1,5 @@
 import { slices } from '../../../core/base/slices.ts';
-import type { MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricStore } from '../../../core/contract/derived/metrics.ts';
 import { lastOfEach } from '../../../core/kit/records/metric-rows.ts';
 import { bigintArray, textArray } from './arrays.ts';
 import { removeSome, stepSize } from './sql.ts';

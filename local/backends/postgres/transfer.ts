@@ -1,7 +1,7 @@
 /** Transfers waiting jobs to and from another backend. A held job belongs to a batch of leases that never ends. */
 
 import { randomBytes } from 'node:crypto';
-import type { MessageFacts } from '../../../core/contract/facts.ts';
+import type { MessageFacts } from '../../../core/contract/outcome.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';

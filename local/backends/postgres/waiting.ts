@@ -1,4 +1,4 @@
-import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/admin.ts';
 import { GroupState } from '../shared/groups.ts';
 import { notifying } from '../shared/notifier.ts';
 import { storable, textArray } from './arrays.ts';

@@ -1,8 +1,8 @@
 /** Brings what version 0.1 has stored to texts. Loaded when a server has it. */
 
 import type { Clock } from '../../../core/base/clock.ts';
-import type { AuditEntry } from '../../../core/contract/audit.ts';
-import type { MetricStep } from '../../../core/contract/metrics.ts';
+import type { AuditEntry } from '../../../core/contract/derived/audit.ts';
+import type { MetricStep } from '../../../core/contract/derived/metrics.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
 import type { RedisClient } from './connection.ts';

@@ -3,8 +3,12 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { quoted } from '../../../core/base/json.ts';
 import type { DeadLetter, DeadLetterSummary, PeekedMessage } from '../../../core/contract/admin.ts';
-import type { MessageFacts } from '../../../core/contract/facts.ts';
-import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
+import type {
+  AbandonReason,
+  AttemptReport,
+  JobStatus,
+  MessageFacts,
+} from '../../../core/contract/outcome.ts';
 import type { Ack, GroupOrder, OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
 import { factsFrom } from '../../../core/kit/records/facts.ts';

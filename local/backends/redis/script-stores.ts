@@ -1,14 +1,14 @@
 /** The stores that have scripts of their own: idempotency keys, limits and batches. */
 
 import { slices } from '../../../core/base/slices.ts';
-import type { BatchState, BatchStore } from '../../../core/contract/batches.ts';
+import type { BatchState, BatchStore } from '../../../core/contract/derived/batches.ts';
 import type {
   LimitState,
   LimitStore,
   SlotAnswer,
   SlotWaiter,
   TakenSlot,
-} from '../../../core/contract/limits.ts';
+} from '../../../core/contract/derived/limits.ts';
 import type { KeyClaim, KeyStore } from '../../../core/contract/store.ts';
 import { byBatch, mostListedBatches } from '../../../core/kit/records/batch-rules.ts';
 import { scripts } from './connection.ts';

@@ -1,5 +1,5 @@
 import { slices } from '../../../core/base/slices.ts';
-import type { PendingJobs, WaitingChange } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange } from '../../../core/contract/admin.ts';
 import { checkBody } from '../../../core/kit/body-limit.ts';
 import { readJobs, storedFactsOf } from './rows.ts';
 import type { RedisState } from './state.ts';

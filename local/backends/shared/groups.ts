@@ -1,7 +1,6 @@
 /** What backends agree about that keep the lines of groups themselves. */
 
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
-import type { MovedJob } from '../../move/contract.ts';
 
 /** Where a job of a group is. The numbers are stored. */
 export const GroupState = {
@@ -32,15 +31,4 @@ export function groupingIn(text: string | null): Pick<OutgoingMessage, 'group' |
   if (text === null) return { group: null };
   const { group, order } = JSON.parse(text) as Grouping;
   return { group, ...(order && { order }) };
-}
-
-/**
- * Where a job that came from another backend stands in the line of its ordered group: one that has run was ahead of those that came
- * meanwhile. `null` = it has no order, or joins the line when its time comes.
- */
-export function positionOfMoved({ message, attempts, createdAt }: MovedJob, now: number): number | null {
-  const { order, notBefore } = message;
-  if (!order) return null;
-  if (attempts > 0) return createdAt;
-  return notBefore === null || notBefore <= now ? (notBefore ?? now) : null;
 }

@@ -1,4 +1,4 @@
-import type { BatchState, BatchStore, ChildEnd } from '../../../core/contract/batches.ts';
+import type { BatchState, BatchStore, ChildEnd } from '../../../core/contract/derived/batches.ts';
 import {
   byBatch,
   callWithinMs,

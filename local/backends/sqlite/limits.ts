@@ -4,7 +4,7 @@ import type {
   SlotAnswer,
   SlotRequest,
   SlotWaiter,
-} from '../../../core/contract/limits.ts';
+} from '../../../core/contract/derived/limits.ts';
 import {
   answerOf,
   endOfHold,

@@ -1,6 +1,6 @@
 /** The tables. A file is stamped with their version, so that no other program's file is taken for ours. */
 
-import type { MessageFacts } from '../../../core/contract/facts.ts';
+import type { MessageFacts } from '../../../core/contract/outcome.ts';
 import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
 import { JobState } from '../shared/report-lines.ts';
 

@@ -1,11 +1,11 @@
 /** Transfers waiting jobs to and from another backend. A held job is a lease that never ends. */
 
-import type { MessageFacts } from '../../../core/contract/facts.ts';
+import type { MessageFacts } from '../../../core/contract/outcome.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
-import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { GroupState, groupingIn, groupingText, positionOfMoved } from '../shared/groups.ts';
+import { type MovedJob, positionOfMoved, type QueueTransfer } from '../../move/contract.ts';
+import { GroupState, groupingIn, groupingText } from '../shared/groups.ts';
 import { JobState, recordOf, reportLine, type StoredRecord } from '../shared/report-lines.ts';
 import { type NarrowRow, recordColumns } from './rows.ts';
 import { factOf } from './schema.ts';

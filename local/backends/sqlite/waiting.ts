@@ -1,7 +1,7 @@
-import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/admin.ts';
 import { checkBody } from '../../../core/kit/body-limit.ts';
+import { reschedule } from '../../../core/kit/records/reschedule.ts';
 import { GroupState } from '../shared/groups.ts';
-import { reschedule } from '../shared/reschedule.ts';
 import { type NarrowRow, replaceText } from './rows.ts';
 import type { SqliteState } from './state.ts';
 

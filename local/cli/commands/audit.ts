@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../../core/contract/audit.ts';
+import type { AuditEntry } from '../../../core/contract/derived/audit.ts';
 import { given } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { type Column, count, number, type Style, type Under, when } from '../output/ui.ts';

@@ -1,8 +1,8 @@
 /** What a tick costs with a million schedules that were made at run time, of which ten are due, and what it costs with ten in all. */
 
 import * as z from 'zod/mini';
+import type { ScheduleRow } from '../../../core/contract/derived/schedules.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import type { ScheduleRow } from '../../../core/contract/schedules.ts';
 import { connect, createApp, defineJob, keyRing, tick } from '../../../core/index.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type Bench, limitRow, type Row } from './bench.ts';

@@ -2,7 +2,7 @@
 
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { AuditEntry } from '../../../core/contract/audit.ts';
+import type { AuditEntry } from '../../../core/contract/derived/audit.ts';
 import { openPage, startBrowser } from './browser.ts';
 import { goTo, openShop, type Shop } from './shop.ts';
 

@@ -2,7 +2,7 @@
 
 import { DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { MetricRow, MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricRow, MetricStore } from '../../../core/contract/derived/metrics.ts';
 import { createDynamoTable, dynamoStore } from '../../../functions/aws/dynamo/index.ts';
 import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
 

@@ -1,7 +1,7 @@
 /** Numbers in a table that many workers write over all the time. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { MetricRow, MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricRow, MetricStore } from '../../../core/contract/derived/metrics.ts';
 import type { Contract } from '../../../core/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { runSql } from './load.ts';

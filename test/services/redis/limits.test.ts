@@ -1,7 +1,7 @@
 /** What only Redis keeps of limits: nothing that leaks, and calls that cost the same however much is stored. The laws are elsewhere. */
 
 import { describe, expect, it } from 'vitest';
-import type { LimitStore, SlotRequest } from '../../../core/contract/limits.ts';
+import type { LimitStore, SlotRequest } from '../../../core/contract/derived/limits.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { open, server } from './kit.ts';
 

@@ -2,7 +2,7 @@
 
 import { TableClient } from '@azure/data-tables';
 import { beforeAll, expect, it } from 'vitest';
-import type { MetricRow, MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricRow, MetricStore } from '../../../core/contract/derived/metrics.ts';
 import { tableStore } from '../../../functions/azure/table/index.ts';
 import { shared } from '../../kit/shared/shared.ts';
 

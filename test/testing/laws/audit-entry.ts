@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../../core/contract/audit.ts';
+import type { AuditEntry } from '../../../core/contract/derived/audit.ts';
 
 export const auditEntry = (id: string, at: number, change: Partial<AuditEntry> = {}): AuditEntry => ({
   id,

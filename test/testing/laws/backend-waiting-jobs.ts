@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/waiting.ts';
+import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contract/admin.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { startWaiting } from './backend-waiting.ts';
 import { waitingGroupLaws } from './backend-waiting-groups.ts';

@@ -1,7 +1,7 @@
 /** Random sequences of calls against a model that keeps every child by itself. */
 
 import assert from 'node:assert/strict';
-import type { BatchStore } from '../../../core/contract/batches.ts';
+import type { BatchStore } from '../../../core/contract/derived/batches.ts';
 import type { Law } from './law.ts';
 
 interface Model {

@@ -9,7 +9,7 @@ import type {
   SlotRequest,
   SlotWaiter,
   TakenSlot,
-} from '../../../core/contract/limits.ts';
+} from '../../../core/contract/derived/limits.ts';
 import type { Harness, Runner } from './harness.ts';
 import { type Kit, second } from './kit.ts';
 import { lawsOf } from './law.ts';

@@ -1,7 +1,7 @@
 /** A job with steps whose store loses answers: calls that took effect and were not answered, and calls that never came. */
 
 import assert from 'node:assert/strict';
-import type { StepStore } from '../../../core/contract/steps.ts';
+import type { StepStore } from '../../../core/contract/derived/steps.ts';
 import { type RememberedStep, StepLog } from '../../../core/features/steps/log.ts';
 import { deliver, register } from '../../../core/features/steps/waiters.ts';
 import { drawing } from './groups-at-random.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { systemClock } from '../../../core/base/clock.ts';
 import { PermanentError, SnoozeError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
-import type { LimitStore } from '../../../core/contract/limits.ts';
+import type { LimitStore } from '../../../core/contract/derived/limits.ts';
 import { type App, type Client, connect, type Job } from '../../../core/index.ts';
 import type { AttemptResult } from '../../../core/kernel/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/kernel/attempt/run.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
+import type { AuditEntry, AuditLog } from '../../../core/contract/derived/audit.ts';
 import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
 import { cursorOf } from '../../../core/kit/records/filter.ts';
 import { auditEntry } from './audit-entry.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { BatchState, BatchStore, ChildEnd } from '../../../core/contract/batches.ts';
+import type { BatchState, BatchStore, ChildEnd } from '../../../core/contract/derived/batches.ts';
 import { day, type Kit, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 

@@ -1,8 +1,7 @@
 /** What a record tells of its job beside its status: who asked for it, who ran it, what it logged and what it was given. */
 
 import assert from 'node:assert/strict';
-import type { MessageFacts } from '../../../core/contract/facts.ts';
-import type { AttemptReport } from '../../../core/contract/outcome.ts';
+import type { AttemptReport, MessageFacts } from '../../../core/contract/outcome.ts';
 import type { JobLease, OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
 import { payloadOf, type StoredPayload } from '../../../core/kit/records/payload.ts';

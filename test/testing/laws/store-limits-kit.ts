@@ -5,7 +5,7 @@ import type {
   SlotAnswer,
   SlotRequest,
   TakenSlot,
-} from '../../../core/contract/limits.ts';
+} from '../../../core/contract/derived/limits.ts';
 import { type Kit, minute } from './kit.ts';
 
 export const key = 'job:invoice.send';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SlotRequest } from '../../../core/contract/limits.ts';
+import type { SlotRequest } from '../../../core/contract/derived/limits.ts';
 import { day, hour, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 import { holdersOf, key, limitsOf, no, request, slotOf, stateOf, take, yes } from './store-limits-kit.ts';

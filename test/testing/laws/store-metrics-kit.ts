@@ -1,7 +1,7 @@
 /** What the laws of numbers share. */
 
 import assert from 'node:assert/strict';
-import type { MetricFilter, MetricRow, MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricFilter, MetricRow, MetricStore } from '../../../core/contract/derived/metrics.ts';
 import { metricKey } from '../../../core/kit/records/metric-rows.ts';
 import { type Kit, mail, minute, reports } from './kit.ts';
 

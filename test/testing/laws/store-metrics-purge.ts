@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/derived/metrics.ts';
 import { isAskedFor, metricKey } from '../../../core/kit/records/metric-rows.ts';
 import { day, hour, minute } from './kit.ts';
 import type { Law } from './law.ts';

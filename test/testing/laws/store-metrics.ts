@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { MetricRow } from '../../../core/contract/metrics.ts';
+import type { MetricRow } from '../../../core/contract/derived/metrics.ts';
 import { metricKey } from '../../../core/kit/records/metric-rows.ts';
 import { day, mail, minute, reports } from './kit.ts';
 import type { Law } from './law.ts';

@@ -1,7 +1,7 @@
 /** Schedules that were made at run time: rows by name and by when a tick has to look at them. */
 
 import assert from 'node:assert/strict';
-import type { ScheduleStore, StoredSchedule } from '../../../core/contract/schedules.ts';
+import type { ScheduleStore, StoredSchedule } from '../../../core/contract/derived/schedules.ts';
 import type { Kit } from './kit.ts';
 import type { Law } from './law.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Clock } from '../../../core/base/clock.ts';
-import type { StepStore } from '../../../core/contract/steps.ts';
+import type { StepStore } from '../../../core/contract/derived/steps.ts';
 import type { LogOwner } from '../../../core/features/steps/log.ts';
 import { type Kit, minute } from './kit.ts';
 

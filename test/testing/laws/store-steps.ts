@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { StepStore } from '../../../core/contract/steps.ts';
+import type { StepStore } from '../../../core/contract/derived/steps.ts';
 import { deliverTo, nameOfJob, StepLog } from '../../../core/features/steps/log.ts';
 import { deliver, register } from '../../../core/features/steps/waiters.ts';
 import { swap } from '../../../core/kit/records/swap.ts';

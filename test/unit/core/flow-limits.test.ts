@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { LimitStore } from '../../../core/contract/limits.ts';
+import type { LimitStore } from '../../../core/contract/derived/limits.ts';
 import { createApp, SnoozeError } from '../../../core/index.ts';
 import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import { connect } from '../../../core/routing/connect.ts';

@@ -1,7 +1,7 @@
 /** How a limit store gets on with a table that compares and swaps. What it answers is held to the laws of limits. */
 
 import { describe, expect, it } from 'vitest';
-import type { SlotRequest } from '../../../core/contract/limits.ts';
+import type { SlotRequest } from '../../../core/contract/derived/limits.ts';
 import { type LimitTable, limitStore } from '../../../core/kit/records/limits.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 

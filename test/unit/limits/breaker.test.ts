@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
-import type { LimitStore } from '../../../core/contract/limits.ts';
+import type { LimitStore } from '../../../core/contract/derived/limits.ts';
 import { closeBreaker } from '../../../core/features/limits/breaker.ts';
 import { stoppedJobs } from '../../../core/features/limits/stopped-jobs.ts';
 import { createApp } from '../../../core/features/table.ts';

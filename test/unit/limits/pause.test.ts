@@ -1,7 +1,7 @@
 /** Jobs of one kind that are paused wait, and come when they are resumed. */
 
 import { describe, expect, it } from 'vitest';
-import type { LimitStore } from '../../../core/contract/limits.ts';
+import type { LimitStore } from '../../../core/contract/derived/limits.ts';
 import { pauseJob, resumeJob } from '../../../core/features/limits/pause.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { job, refusalText } from '../core/kit.ts';

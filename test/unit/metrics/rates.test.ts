@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { MetricFilter } from '../../../core/contract/metrics.ts';
+import type { MetricFilter } from '../../../core/contract/derived/metrics.ts';
 import { queueRates } from '../../../core/features/metrics/rates.ts';
 import { newTally, packTally } from '../../../core/features/metrics/tally.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricStore } from '../../../core/contract/derived/metrics.ts';
 import { rollUp } from '../../../core/features/metrics/roll-up.ts';
 import { type Counted, count, newTally, packTally } from '../../../core/features/metrics/tally.ts';
 import { connect, createApp, keyRing } from '../../../core/index.ts';

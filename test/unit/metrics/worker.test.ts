@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricStore } from '../../../core/contract/derived/metrics.ts';
 import { createBench, settle } from '../worker/kit.ts';
 
 /** The store of the bench's queue, which fails or stands still as the test says. */

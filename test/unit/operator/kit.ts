@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { PermanentError } from '../../../core/base/errors.ts';
-import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
+import type { AuditEntry, AuditLog } from '../../../core/contract/derived/audit.ts';
 import { defineJob, type Job } from '../../../core/kernel/app/job.ts';
 import { noRetry } from '../../../core/kernel/app/retry.ts';
 import { createRun } from '../../../core/kernel/attempt/run.ts';

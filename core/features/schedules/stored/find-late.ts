@@ -1,7 +1,7 @@
 /** Finds late schedules among those made at run time. The cost depends on how many are due, not on how many there are. */
 
 import { backendError } from '../../../base/failure.ts';
-import type { ScheduleStore, StoredSchedule } from '../../../contract/schedules.ts';
+import type { ScheduleStore, StoredSchedule } from '../../../contract/derived/schedules.ts';
 import type { App } from '../../../kernel/app/app.ts';
 import type { LateStored, LateStoredSchedules } from '../../../kernel/app/stored-schedule.ts';
 import { definitionOf } from './text.ts';

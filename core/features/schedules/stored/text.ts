@@ -3,7 +3,7 @@
 import { config, LongshoreError, shown } from '../../../base/errors.ts';
 import { toError } from '../../../base/failure.ts';
 import { withoutSeparators } from '../../../base/json.ts';
-import type { ScheduleRow, StoredSchedule } from '../../../contract/schedules.ts';
+import type { ScheduleRow, StoredSchedule } from '../../../contract/derived/schedules.ts';
 import type { JobContext } from '../../../envelope/envelope.ts';
 import { seal, unseal } from '../../../envelope/seal.ts';
 import type { App } from '../../../kernel/app/app.ts';

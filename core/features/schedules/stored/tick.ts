@@ -2,7 +2,7 @@
 
 import { config, type LongshoreError } from '../../../base/errors.ts';
 import { backendError } from '../../../base/failure.ts';
-import type { ScheduleStore, StoredSchedule } from '../../../contract/schedules.ts';
+import type { ScheduleStore, StoredSchedule } from '../../../contract/derived/schedules.ts';
 import type { App } from '../../../kernel/app/app.ts';
 import { eachOf, homeOf } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';

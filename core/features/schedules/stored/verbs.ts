@@ -2,7 +2,7 @@
 
 import { checkInteger, checkOptions, isName, namePattern, type OptionKinds } from '../../../base/checks.ts';
 import { config, LongshoreError, shown } from '../../../base/errors.ts';
-import type { ScheduleRow, ScheduleStore, StoredSchedule } from '../../../contract/schedules.ts';
+import type { ScheduleRow, ScheduleStore, StoredSchedule } from '../../../contract/derived/schedules.ts';
 import type { JobContext } from '../../../envelope/envelope.ts';
 import type { App } from '../../../kernel/app/app.ts';
 import type { Schedule } from '../../../kernel/app/schedule.ts';

@@ -1,4 +1,4 @@
-import type { WaitingChange } from '../../../core/contract/waiting.ts';
+import type { WaitingChange } from '../../contract/admin.ts';
 
 interface Ranked {
   readonly priority: number;

@@ -1,6 +1,6 @@
 /** Texts that are compared and swapped: what the steps of jobs have left, and which jobs wait for an event. */
 
-import type { SqlTransaction } from './sql.ts';
+import type { SqlTransaction } from '../texts.ts';
 
 export interface StepText {
   readonly text: string;
