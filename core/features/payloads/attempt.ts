@@ -3,7 +3,7 @@
 import { alreadyDone } from '../../envelope/envelope.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted, Attempt, End, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
-import { unfit } from '../../kernel/attempt/verdict.ts';
+import { endsForGood, unfit } from '../../kernel/attempt/verdict.ts';
 import { dropPayload, loadPayload } from '../../kernel/enqueue/offload.ts';
 
 export async function load(it: Admitted, next: () => Maybe<Verdict>): Promise<Verdict> {
@@ -19,14 +19,10 @@ export async function load(it: Admitted, next: () => Maybe<Verdict>): Promise<Ve
 
 export async function drop(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   const settled = await next(end);
-  // Not before the record, which shows a late copy of the message that the job is done.
-  if (settled && isOver(end.verdict) && !it.job?.keepPayload) {
+  // A dead letter keeps its payload, because somebody may retry it. Not before the record, which shows a late copy of the message that the job is done.
+  if (settled && endsForGood(it, end.verdict) && !it.job?.keepPayload) {
     const dropped = dropPayload(it.app, it.ports.client.stores, (it as Admitted).envelope);
     await answered(it, 'The payload store', dropped).catch(() => {}); // as one that fails: its own rules remove it
   }
   return settled;
 }
-
-/** A dead letter keeps its payload, because somebody may retry it. */
-const isOver = (verdict: Verdict): boolean =>
-  verdict.verb === 'ack' || (verdict.verb === 'abandon' && verdict.reason === 'cancelled');

@@ -17,7 +17,8 @@ export const crossings = {
     update: 'The new payload is stored too, where it is large. The old one is left to the lifecycle rule.',
     clear: 'Those of the cleared jobs are left to the lifecycle rule of the payload store.',
     purge: 'That of a purged dead letter is left to the lifecycle rule; a done job has none any more.',
-    retention: 'That of a forgotten dead letter is left to the lifecycle rule; a done job has none any more.',
+    retention:
+      'That of a forgotten dead letter is left to the lifecycle rule. With a `deadMs` of 0 it goes when the job dies.',
     'retry of a dead letter': 'It was kept with the dead letter, and is loaded again.',
     'edit of a dead letter':
       'The new payload is stored too, where it is large. The old one is left to the lifecycle rule.',

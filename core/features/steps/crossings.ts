@@ -11,7 +11,8 @@ export const crossings = {
     promote: 'The handler is called again. A sleep or a wait that is not over goes on.',
     clear: 'They are left over, and end by themselves 100 days after the last change.',
     purge: 'Steps of a dead letter outlive it, and end by themselves 100 days after the last change.',
-    retention: 'Steps of a dead letter outlive it, and end by themselves 100 days after the last change.',
+    retention:
+      'Steps of a dead letter outlive it by 100 days at most. With a `deadMs` of 0 they go when the job dies.',
     'retry of a dead letter': 'The job goes on after the last step that was done.',
     'edit of a dead letter': 'The job goes on after the last step that was done, with the new payload.',
     'discard of a dead letter': 'They are left over, and end by themselves 100 days after the last change.',

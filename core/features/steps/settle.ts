@@ -3,7 +3,8 @@
 import { backendError } from '../../base/failure.ts';
 import { attemptFacts } from '../../kernel/attempt/announce.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
-import type { Admitted, Attempt, End, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
+import type { Admitted, Attempt, End, Maybe } from '../../kernel/attempt/attempt.ts';
+import { endsForGood } from '../../kernel/attempt/verdict.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { swap } from '../../kit/records/swap.ts';
 import { isOpen, isWait, nameOfJob, type StepLog } from './log.ts';
@@ -18,7 +19,8 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
     const log = await steps.log;
     if (log === null) return;
     if (end.verdict.verb === 'ack') tellUnknown(it, steps, log);
-    if (isOver(end.verdict)) await log.forget();
+    // A dead letter keeps its steps, because somebody may retry it.
+    if (endsForGood(it, end.verdict)) await log.forget();
     else if (steps.parked?.forEvent) await lookAgain(it as Admitted, log);
   };
   // A text that stays behind expires, and a job that was not woken checks by itself.
@@ -29,10 +31,6 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
   });
   return true;
 }
-
-/** A dead letter keeps its steps, because somebody may retry it. */
-const isOver = (verdict: Verdict): boolean =>
-  verdict.verb === 'ack' || (verdict.verb === 'abandon' && verdict.reason === 'cancelled');
 
 /** An event emitted before this job was back in its queue could not wake it. */
 async function lookAgain({ ports, envelope, app }: Admitted, log: StepLog): Promise<void> {

@@ -151,6 +151,13 @@ export function keptOf(
   return keepMs === undefined ? {} : { keepMs };
 }
 
+/** Nobody can run it again: it is done or cancelled, or its queue keeps no dead letter of it. A queue beside its store keeps one anyway. */
+export const endsForGood = (it: Attempt, verdict: Verdict): boolean =>
+  verdict.verb === 'ack' ||
+  (verdict.verb === 'abandon' &&
+    (verdict.reason === 'cancelled' ||
+      (keptOf(it, verdict.reason).keepMs === 0 && !it.ports.client.stores.records.writer)));
+
 export function resultOf(it: Attempt, { verdict, report }: End, settled: boolean): AttemptResult {
   const { run, job, number, startedAt, envelope } = it;
   const isFirst = number === 1 && envelope !== null && it.refusal === null;

@@ -74,6 +74,15 @@ describeMeetings(
       const openings = pools.map(({ pool }) => postgres({ pool, schema, clock, pollMs: 2_000 }));
       return {
         openings,
+        async begin() {
+          const tx = await pools[0]!.pool.connect();
+          await tx.query('BEGIN');
+          const end = async (how: 'COMMIT' | 'ROLLBACK') => {
+            await tx.query(how);
+            tx.release();
+          };
+          return { tx, commit: () => end('COMMIT'), rollback: () => end('ROLLBACK') };
+        },
         async close() {
           for (const { cut } of pools) await cut();
           for (const opening of openings) await opening.close();

@@ -1,14 +1,22 @@
 /** What happens to a world, and what it excuses. */
 
-import type { Feature } from './feature.ts';
-import type { World } from './world.ts';
+import type { Sample } from './sample.ts';
+import type { MeetingHarness, World } from './world.ts';
+
+/** What came of a meeting. */
+export interface Met {
+  /** None = the two get along, or one of them is refused. */
+  readonly complaints: readonly string[];
+  /** Codes of what was refused. */
+  readonly refused: ReadonlySet<string>;
+}
 
 /** One moment at which an event comes. */
 export interface Meeting {
   /** For people: `while it waits`. */
   readonly when: string;
   /** Another story than that of senders and workers. */
-  instead?(feature: Feature, meeting: Meeting): Promise<string[]>;
+  instead?(sample: Sample, meeting: Meeting, harness: MeetingHarness): Promise<Met>;
   /** Nothing is sent yet. */
   before?(world: World): void | Promise<void>;
   /** All is sent, and no worker has begun. */
@@ -17,7 +25,7 @@ export interface Meeting {
   running?(world: World): void | Promise<void>;
   /** All has ended. */
   ended?(world: World): void | Promise<void>;
-  /** How long the world is upset, beside the time that the feature asks for. */
+  /** How long the world is upset, beside the time that the sample asks for. */
   readonly takesMs?: number;
   /** What people ask for does not reach workers meanwhile, or comes late. */
   readonly deafens?: true;

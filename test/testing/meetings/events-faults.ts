@@ -91,10 +91,10 @@ export const senderFrozen: Happening = {
       sender.moments.set(call, () => {
         sender.freeze();
         timeline.clock.after(senderFrozenMs, sender.thaw);
-        if (world.feature.meanwhile || world.feature.replaces) return;
+        if (world.sample.meanwhile || world.sample.replaces) return;
         const other = world.start('other sender');
         timeline.clock.after(senderFrozenMs / 2, async () => {
-          world.rounds.set('0', await world.feature.send(other, '0'));
+          world.rounds.set('0', await world.sample.send(other, '0'));
         });
       });
     },

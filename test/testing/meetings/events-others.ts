@@ -8,7 +8,6 @@ import type { Happening, Meeting } from './event.ts';
 import { jobOf, queue } from './jobs.ts';
 import { outboxSource } from './outbox-rows.ts';
 import { signing } from './process.ts';
-import { inTestApp } from './test-app.ts';
 import type { World } from './world.ts';
 
 const minute = 60_000;
@@ -39,7 +38,10 @@ export const move: Happening = {
           ),
         );
         if (refused instanceof Error || refused.length > 0) world.backHome();
-        if (refused instanceof Error && !('code' in refused)) throw refused;
+        if (refused instanceof Error) {
+          if (!('code' in refused)) throw refused;
+          world.refused.add(refused.code as string);
+        }
         if (!(refused instanceof Error)) world.people = world.start('people');
       },
     },
@@ -101,7 +103,12 @@ export const processWithoutBackend: Happening = {
         world.address = { backends: { default: backend, other: null }, home: 'default' };
         world.sender = world.start('sender');
         world.people = world.start('people');
-        world.start('bystander', { backends: { default: null, other }, home: 'default' }).startTicking();
+        const bystander = world.start('bystander', { backends: { default: null, other }, home: 'default' });
+        bystander.startTicking();
+        const sent = await world.soon(world.sample.send(bystander, '0').catch((error: Error) => error));
+        if (!(sent instanceof Error)) throw new Error('A process without the backend has sent.');
+        if (!('code' in sent)) throw sent;
+        world.refused.add(sent.code as string);
       },
     },
   ],
@@ -114,12 +121,12 @@ export const otherRelease: Happening = {
       // It releases them for 5 s, again and again.
       takesMs: 30_000,
       waiting(world) {
-        const other = jobOf<null>('another', () => {});
+        const other = jobOf<null>(world.people, 'another', () => {});
         const parts = ({ queues }: { readonly queues?: object | undefined }) => ({ jobs: [other], queues });
         const release = world.start(
           'other release',
           undefined,
-          (self) => parts(world.feature.parts(self)) as never,
+          (self) => parts(world.sample.parts(self)) as never,
         );
         release.startWorker();
       },
@@ -151,7 +158,7 @@ async function intrude(world: World): Promise<void> {
       ['GET', `/chains/${id}`],
       ['POST', `/chains/${id}/cancel`],
     ]),
-    ...(world.feature.ticks
+    ...(world.sample.ticks
       ? ([
           ['GET', '/schedules/schedule-1'],
           ['DELETE', '/schedules/schedule-1'],
@@ -173,21 +180,4 @@ export const otherTenant: Happening = {
     { when: 'while it waits', waiting: intrude },
     { when: 'while it runs', running: intrude },
   ],
-};
-
-export const isolatedHandler: Happening = {
-  ofAllBackends: true,
-  meetings: [
-    {
-      when: 'in a thread',
-      before(world) {
-        world.isIsolated = true;
-      },
-    },
-  ],
-};
-
-export const inATest: Happening = {
-  ofAllBackends: true,
-  meetings: [{ when: 'from enqueue to end', instead: inTestApp }],
 };

@@ -59,10 +59,10 @@ export const remove: Happening = {
   }),
 };
 
-const workOf = ({ feature, target }: World): Work => ({
+const workOf = ({ sample, target }: World): Work => ({
   label: target!.label,
   note: changed,
-  ...(feature.offloads && { filling }),
+  ...(sample.offloads && { filling }),
 });
 
 const jobOfTarget = ({ people, target }: World) => people.app.jobs.get(target!.job) as Job<unknown>;
@@ -123,17 +123,41 @@ async function purgeAll(world: World): Promise<void> {
   while ((await world.soon(records.purge({ completedMs: 0, deadMs: 0 }))) > 0);
 }
 
+/** Records go with the end of their jobs, and dead letters too. */
+function forgetAtOnce(world: World): void {
+  world.everyJob = { retention: { completedMs: 0, deadMs: 0 } };
+  world.purged = true;
+}
+
+export const retention: Happening = {
+  meetings: [
+    { when: 'of nothing', before: forgetAtOnce },
+    {
+      when: 'of nothing, when it dies',
+      takesMs: 60_000,
+      before: forgetAtOnce,
+      waiting: failUntilDead,
+      async running(world) {
+        if (world.target) await world.soon(ended(world, world.target.id));
+        world.failing.clear();
+      },
+    },
+  ],
+};
+
+function failUntilDead({ target, failing, mayDie }: World): void {
+  if (!target) return;
+  failing.add(target.label);
+  mayDie.add(target.id);
+}
+
 /** Its first job fails until it is dead; then people settle it. */
 const deadLetter = (settle: (world: World, id: string) => Promise<void>): Happening => ({
   meetings: [
     {
       when: 'when it has died',
       takesMs: 60_000,
-      waiting({ target, failing, mayDie }) {
-        if (!target) return;
-        failing.add(target.label);
-        mayDie.add(target.id);
-      },
+      waiting: failUntilDead,
       async running(world) {
         if (!world.target) return;
         const { id } = world.target;

@@ -1,9 +1,11 @@
-/** Every event that a feature has to live with. */
+/** What happens to a world, for every event that a feature has to live with. One without a happening does not compile. */
 
+import type { Event } from '../../../core/features/crossings.ts';
 import type { Happening } from './event.ts';
 import * as faults from './events-faults.ts';
 import * as others from './events-others.ts';
 import * as people from './events-people.ts';
+import * as places from './events-places.ts';
 
 export const happenings = {
   cancel: people.cancel,
@@ -12,6 +14,7 @@ export const happenings = {
   promote: people.promote,
   clear: people.clear,
   purge: people.purge,
+  retention: people.retention,
   'retry of a dead letter': people.deadRetry,
   'edit of a dead letter': people.deadEdit,
   'discard of a dead letter': people.deadDiscard,
@@ -26,9 +29,9 @@ export const happenings = {
   failover: others.failover,
   'a process without the backend': others.processWithoutBackend,
   'another release': others.otherRelease,
+  'a transaction': places.inTransaction,
+  'an isolated handler': places.isolatedHandler,
   'another tenant over HTTP': others.otherTenant,
-  'an isolated handler': others.isolatedHandler,
-  testApp: others.inATest,
-} satisfies Readonly<Record<string, Happening>>;
-
-export type EventName = keyof typeof happenings;
+  testApp: places.inATest,
+  check: places.checked,
+} satisfies Readonly<Record<Event, Happening>>;

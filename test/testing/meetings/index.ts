@@ -1,20 +1,20 @@
 /**
  * The law of meetings: every feature meets every event. Nothing is lost, nothing is done twice beyond what the event excuses, nobody
- * waits for ever or by chance, and what people are told is true. Or the meeting is refused in words before anything is written.
+ * waits for ever or by chance, and what people are told is true. Where the table of crossings says that one is refused, it is, with that code.
  */
 
 import assert from 'node:assert/strict';
+import { type Crossed, crossings } from '../../../core/features/all-crossings.ts';
+import type { Event } from '../../../core/features/crossings.ts';
 import type { Runner } from '../laws/harness.ts';
 import type { Happening, Meeting } from './event.ts';
-import { type EventName, happenings } from './events.ts';
-import { type Cells, known, withoutMeaning } from './exceptions.ts';
-import type { Feature } from './feature.ts';
-import { type FeatureName, features } from './features.ts';
+import { happenings } from './events.ts';
 import { meet } from './meet.ts';
 import { preload } from './preload.ts';
+import type { Sample } from './sample.ts';
+import { samples } from './samples.ts';
 import type { MeetingHarness } from './world.ts';
 
-export type { Cells } from './exceptions.ts';
 export type { MeetingBench, MeetingHarness } from './world.ts';
 
 export interface MeetingOptions {
@@ -29,8 +29,6 @@ export interface MeetingOptions {
     /** None that upsets the world for longer: on a server a minute of virtual time takes some of ours. */
     readonly mostMs?: number;
   };
-  /** Cells that fail on this backend alone, and why. */
-  readonly known?: Cells;
 }
 
 export function describeMeetings(
@@ -40,31 +38,66 @@ export function describeMeetings(
   options: MeetingOptions = {},
 ): void {
   const loaded = preload();
-  const failing: Cells = { ...known, ...options.known };
-  for (const [feature, record] of Object.entries<Feature>(features)) {
-    const cells = Object.entries<Happening>(happenings).flatMap(([event, { meetings, ofAllBackends }]) => {
-      const cell = `${feature as FeatureName} × ${event as EventName}` as const;
-      const isElsewhere = ofAllBackends && options.sample;
-      const sample = withoutMeaning[cell] || isElsewhere ? [] : chosen(cell, meetings, options);
-      return sample.length === 0 ? [] : [{ event, cell, sample, isWhole: sample.length === meetings.length }];
-    });
-    if (cells.length === 0) continue;
-    describe(`${name}: ${feature}`, () => {
-      for (const { event, cell, sample, isWhole } of cells)
-        it(`meets ${event}`, async () => {
-          await loaded;
-          const complaints: string[] = [];
-          for (const meeting of sample)
-            for (const complaint of await meet(record, meeting, harness))
-              complaints.push(`${meeting.when}: ${complaint}`);
-          const why = failing[cell];
-          if (why === undefined) assert.deepEqual(complaints, [], `${record.promises}: broken`);
-          else if (isWhole)
-            assert.notDeepEqual(complaints, [], `It holds now. Take it from the known cells: ${why}`);
-        });
-    });
+  for (const [feature, own] of Object.entries<Readonly<Record<string, Sample>>>(samples)) {
+    const met = new Map<Event, Set<string>>();
+    for (const [title, sample] of Object.entries(own)) {
+      const cells = Object.entries<Happening>(happenings).flatMap(([event, { meetings, ofAllBackends }]) => {
+        const isElsewhere = ofAllBackends && options.sample;
+        const moments = isElsewhere ? [] : chosen(`${title} × ${event}`, meetings, options);
+        return moments.length === 0 ? [] : [{ event: event as Event, moments }];
+      });
+      if (cells.length === 0) continue;
+      describe(`${name}: ${title}`, () => {
+        for (const { event, moments } of cells)
+          it(`meets ${event}`, async () => {
+            await loaded;
+            const refusals = refusalsOf([feature as Crossed, ...(sample.also ?? []), 'jobs'], event);
+            const codes = met.get(event) ?? new Set();
+            met.set(event, codes);
+            const complaints: string[] = [];
+            for (const moment of moments) {
+              const { refused, complaints: some } = await meet(sample, moment, harness, refusals);
+              for (const code of refused) {
+                codes.add(code);
+                if (!refusals.includes(code)) complaints.push(`${moment.when}: refused with ${code}`);
+              }
+              complaints.push(...some.map((complaint) => `${moment.when}: ${complaint}`));
+            }
+            assert.deepEqual(complaints, [], `${sample.promises}: broken`);
+          });
+      });
+    }
+    if (!options.sample) describeRefusals(`${name}: ${feature}`, feature as Crossed, met, { describe, it });
   }
 }
+
+/** A code that no sample of the feature was given is no answer. */
+function describeRefusals(
+  name: string,
+  feature: Crossed,
+  met: ReadonlyMap<Event, ReadonlySet<string>>,
+  { describe, it }: Runner,
+): void {
+  const refusing = (Object.keys(happenings) as Event[]).filter(
+    (event) => refusalsOf([feature], event).length > 0,
+  );
+  if (refusing.length === 0) return;
+  describe(name, () => {
+    for (const event of refusing)
+      it(`refuses ${event}`, async () => {
+        const codes = met.get(event);
+        // Somebody runs this one alone.
+        if (codes)
+          for (const code of refusalsOf([feature], event)) assert.ok(codes.has(code), `never ${code}`);
+      });
+  });
+}
+
+const refusalsOf = (features: readonly Crossed[], event: Event): string[] =>
+  features.flatMap((feature) => {
+    const answer = crossings[feature].on[event];
+    return typeof answer === 'string' ? [] : [answer.refuses];
+  });
 
 /** By their names, so that a meeting that is added changes nothing for the others. */
 function chosen(cell: string, meetings: readonly Meeting[], { sample }: MeetingOptions): readonly Meeting[] {

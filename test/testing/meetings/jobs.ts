@@ -5,8 +5,8 @@ import { defineJob, delays, type Job } from '../../../core/index.ts';
 import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import type { EnqueueOptions } from '../../../core/kernel/app/options.ts';
 import type { StandardSchema } from '../../../core/kernel/app/schema.ts';
-import type { Seen, SentJob } from './feature.ts';
 import { type Process, queue, type Run, type Work } from './process.ts';
+import type { Seen, SentJob } from './sample.ts';
 
 export { queue } from './process.ts';
 
@@ -36,6 +36,7 @@ export function workJob(self: Process, parts: Parts = {}): Job<Work> {
   return defineJob({
     ...{ name: 'work', payload: any<Work>(), ...common },
     handle: (work, ctx) => self.work(work, ctx),
+    ...self.everyJob,
     ...parts,
     ...placement,
   }) as Job<Work>;
@@ -43,10 +44,11 @@ export function workJob(self: Process, parts: Parts = {}): Job<Work> {
 
 /** A job of another payload. */
 export function jobOf<Payload>(
+  self: Pick<Process, 'everyJob'>,
   name: string,
   handle: JobDefinition<StandardSchema<Payload, Payload>>['handle'],
 ): Job<Payload> {
-  return defineJob({ name, payload: any<Payload>(), ...common, handle }) as Job<Payload>;
+  return defineJob({ name, payload: any<Payload>(), ...common, ...self.everyJob, handle }) as Job<Payload>;
 }
 
 export const named = <Payload = Work>(self: Process, name = 'work'): Job<Payload> =>
@@ -65,9 +67,12 @@ export async function each(
   return sent;
 }
 
+/** For a call that is part of a transaction of its sender. */
+export const inTx = ({ tx }: Process) => (tx ? { tx } : {});
+
 export async function one(self: Process, work: Work, options: EnqueueOptions = {}): Promise<SentJob> {
   const job = named(self);
-  const { id, duplicate } = await self.client.enqueue(job, work, options);
+  const { id, duplicate } = await self.client.enqueue(job, work, { ...options, ...inTx(self) });
   const sentAt = self.elapsed();
   return { label: work.label, job: job.name, id, sentAt, ...(duplicate && { duplicate }) };
 }

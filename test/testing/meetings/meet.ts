@@ -1,41 +1,51 @@
-/** One moment of a cell of the table: a feature meets an event. */
+/** One moment of a cell of the table: a sample of a feature meets an event. */
 
 import { LongshoreError } from '../../../core/index.ts';
-import type { Meeting } from './event.ts';
-import type { Feature } from './feature.ts';
+import type { Meeting, Met } from './event.ts';
 import { leaseMs } from './process.ts';
+import type { Sample } from './sample.ts';
 import { complaintsOf } from './verdict.ts';
 import { type MeetingHarness, openWorld, type World } from './world.ts';
 
 /** The end comes within this, unless a time was asked for. */
 const boundMs = leaseMs + 60_000;
 
-/** Resolves with complaints; none = the two get along. */
-export async function meet(feature: Feature, meeting: Meeting, harness: MeetingHarness): Promise<string[]> {
-  if (meeting.instead) return meeting.instead(feature, meeting).catch((error: Error) => [`${error.stack}`]);
-  let world: World | null = null;
+/** @param refusals codes that are the answer of the table: with one of them the two get along */
+export async function meet(
+  sample: Sample,
+  meeting: Meeting,
+  harness: MeetingHarness,
+  refusals: readonly string[],
+): Promise<Met> {
+  const refused = new Set<string>();
+  const complaints: string[] = [];
   try {
-    world = await openWorld(feature, harness);
-    return await story(world, meeting, boundMs + (harness.asksAgainMs ?? 0));
+    if (meeting.instead) return await meeting.instead(sample, meeting, harness);
+    const world = await openWorld(sample, harness, refused);
+    try {
+      complaints.push(...(await story(world, meeting, boundMs + (harness.asksAgainMs ?? 0))));
+    } finally {
+      await world.close();
+    }
   } catch (error) {
-    if (isRefused(feature, error)) return [];
-    if (harness.mayRefuse && (error as { code?: string }).code === 'CONFIG') return [];
-    return [error instanceof Error ? (error.stack ?? error.message) : `${error}`];
-  } finally {
-    await world?.close();
+    const { code = '' } = error as { readonly code?: string };
+    if (refusals.includes(code)) return { complaints: [], refused: refused.add(code) };
+    if (lacksTransactions(error) || (harness.mayRefuse && code === 'CONFIG'))
+      return { complaints: [], refused };
+    return { complaints: [error instanceof Error ? (error.stack ?? error.message) : `${error}`], refused };
   }
+  // What a handler may not do makes a dead letter of its job.
+  const died = refusals.find((code) => complaints.some((text) => text.includes(` died: ${code}: `)));
+  return died === undefined ? { complaints, refused } : { complaints: [], refused: refused.add(died) };
 }
 
 /** Where the queue has no transactions, an app whose jobs need them is refused before anything is sent. */
-const isRefused = ({ transacts }: Feature, error: unknown): boolean =>
-  transacts === true &&
-  error instanceof LongshoreError &&
-  error.code === 'CONFIG' &&
-  error.message.includes('offers none');
+const lacksTransactions = (error: unknown): boolean =>
+  error instanceof LongshoreError && error.code === 'CONFIG' && error.message.includes('offers none');
 
 async function story(world: World, meeting: Meeting, usualMs: number): Promise<string[]> {
-  const { feature, timeline } = world;
-  const mostMs = usualMs + (feature.asksMs ?? 0) + (meeting.takesMs ?? 0);
+  const { sample, timeline } = world;
+  const mostMs = usualMs + (sample.asksMs ?? 0) + (meeting.takesMs ?? 0);
   await meeting.before?.(world);
   await world.send(world.sender, '1');
   await meeting.waiting?.(world);
@@ -43,7 +53,7 @@ async function story(world: World, meeting: Meeting, usualMs: number): Promise<s
   if (timeline.hasServers) await timeline.settle();
   world.startWorkers();
   const startedAt = timeline.elapsed();
-  feature.meanwhile?.(world.people, '1');
+  sample.meanwhile?.(world.people, '1');
   if (meeting.running) {
     const isAtWork = () => world.runs.some(({ end }) => end === null);
     if (await timeline.until(isAtWork, mostMs)) await meeting.running(world);
@@ -51,11 +61,11 @@ async function story(world: World, meeting: Meeting, usualMs: number): Promise<s
   const first = await complaintsWithin(world, meeting, mostMs);
   if (first.length > 0) return first;
   // What people do meanwhile must not come in the second round.
-  if (feature.meanwhile) await world.pass(startedAt + (feature.asksMs ?? 0) - timeline.elapsed());
+  if (sample.meanwhile) await world.pass(startedAt + (sample.asksMs ?? 0) - timeline.elapsed());
   await meeting.ended?.(world);
   if (world.workers.some(({ isDead }) => isDead)) world.start('worker C').startWorker();
   await world.send(world.start('late sender'), '2');
-  feature.meanwhile?.(world.people, '2');
+  sample.meanwhile?.(world.people, '2');
   const second = await complaintsWithin(world, meeting, mostMs);
   return second.map((complaint) => `afterwards: ${complaint}`);
 }

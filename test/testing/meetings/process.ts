@@ -3,7 +3,7 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
-import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { QueueBackend, SqlTransaction } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import {
   type App,
@@ -17,6 +17,8 @@ import {
   tick,
 } from '../../../core/index.ts';
 import type { AppOptions } from '../../../core/kernel/app/app.ts';
+import type { JobDefinition } from '../../../core/kernel/app/job.ts';
+import type { StandardSchema } from '../../../core/kernel/app/schema.ts';
 import type { Backends } from '../../../core/kernel/enqueue/backends.ts';
 import { behind, type Gate } from './calls.ts';
 import type { Timeline } from './timeline.ts';
@@ -51,7 +53,10 @@ export interface Work {
   readonly filling?: string;
 }
 
-export type AppParts = Pick<AppOptions, 'jobs' | 'schedules' | 'queues' | 'use' | 'maxBodyBytes'>;
+export type AppParts = Pick<AppOptions, 'jobs' | 'schedules' | 'queues' | 'use' | 'maxBodyBytes' | 'alerts'>;
+
+/** What an event gives to each job that does not say it itself. */
+export type EveryJob = Pick<JobDefinition<StandardSchema>, 'retention' | 'transaction'>;
 
 /** What a process connects to: a backend, or several by name. */
 export type Address =
@@ -78,6 +83,7 @@ export interface ProcessOptions {
   readonly ticks?: boolean;
   /** Handlers run in a thread. */
   readonly isIsolated?: boolean;
+  readonly everyJob: EveryJob;
 }
 
 export type Process = ReturnType<typeof createProcess>;
@@ -183,6 +189,9 @@ export function createProcess(options: ProcessOptions) {
       return (!isOne && client.backends?.get(address.home)) || client;
     },
     isIsolated: options.isIsolated ?? false,
+    everyJob: options.everyJob,
+    /** What it sends is part of this transaction. */
+    tx: undefined as SqlTransaction | undefined,
     get isDead() {
       return state === 'dead';
     },

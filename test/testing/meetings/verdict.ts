@@ -2,8 +2,8 @@
 
 import type { JobRecord } from '../../../core/contract/store.ts';
 import type { Meeting } from './event.ts';
-import type { Fate, SentJob, Times } from './feature.ts';
 import { poison } from './process.ts';
+import type { Fate, SentJob, Times } from './sample.ts';
 import { recordsOf, type World } from './world.ts';
 
 /** The note of a payload that people have changed. */
@@ -23,7 +23,7 @@ export async function complaintsOf(world: World, meeting: Meeting): Promise<stri
     ...(await leftInLimits(world)),
     ...(await wrongBatches(world, records)),
     ...(await wrongChains(world)),
-    ...(meeting.splits ? [] : ((await world.feature.check?.(world)) ?? [])),
+    ...(meeting.splits ? [] : ((await world.sample.check?.(world)) ?? [])),
   ];
 }
 
@@ -57,7 +57,7 @@ function workNotDone(world: World, { again = 0 }: Meeting, records: Records): st
       // Two jobs may stand for one piece of work.
       if (isDone || !wanted.has(sent.label)) wanted.set(sent.label, times);
     }
-    const follows = world.feature.follows?.((label) => fates.get(label) ?? 'done', round) ?? {};
+    const follows = world.sample.follows?.((label) => fates.get(label) ?? 'done', round) ?? {};
     for (const [label, times] of Object.entries(follows)) wanted.set(label, times);
   }
   const complaints: string[] = [];
@@ -90,12 +90,12 @@ function untrueRecords(world: World, meeting: Meeting, records: Records): string
       complaints.push(`${name} died: ${error}`);
     if (status === 'expired' && !isLate(world, meeting)) complaints.push(`${name} expired before its time`);
     const isTakenBack =
-      world.feature.takesBack === true && !sent.some((one) => one.id === id && !one.duplicate);
+      world.sample.takesBack === true && !sent.some((one) => one.id === id && !one.duplicate);
     if (status === 'cancelled' && !world.gone.has(id) && !world.stopped.has(id) && !isTakenBack)
       complaints.push(`${name} was cancelled by nobody`);
   }
   for (const { id, label, duplicate } of sent) {
-    const isGone = world.gone.has(id) || world.purged || world.feature.forgets;
+    const isGone = world.gone.has(id) || world.purged || world.sample.forgets;
     if (!records.has(id) && !isGone) complaints.push(`${label} (${id}) has no record`);
     const isKnown = sent.some((other) => other.id === id && !other.duplicate);
     if (duplicate && !isKnown)
@@ -106,14 +106,14 @@ function untrueRecords(world: World, meeting: Meeting, records: Records): string
 
 /** A job that expires after a minute may do so. */
 const isLate = (world: World, { takesMs = 0 }: Meeting): boolean =>
-  world.feature.expires === true && (takesMs >= 60_000 || world.timeline.isStepped());
+  world.sample.expires === true && (takesMs >= 60_000 || world.timeline.isStepped());
 
 const isPoison = (sent: readonly SentJob[], id: string): boolean =>
   sent.some((one) => one.id === id && one.label.startsWith(poison));
 
 /** What people were told of payloads and times against what handlers have seen. */
 function untruePromises(world: World, { deafens, splits }: Meeting): string[] {
-  const isExcused = splits || (deafens && world.feature.isOrdered);
+  const isExcused = splits || (deafens && world.sample.isOrdered);
   const complaints: string[] = [];
   for (const { jobs } of world.rounds.values())
     for (const { id, label, notBefore = 0 } of jobs) {

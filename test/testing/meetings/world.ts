@@ -1,17 +1,32 @@
 /** A queue with everybody who uses it: senders, two workers, and people who look. */
 
 import type { Clock } from '../../../core/base/clock.ts';
-import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { QueueBackend, SqlTransaction } from '../../../core/contract/queue.ts';
 import type { JobRecord, PayloadStore } from '../../../core/contract/store.ts';
 import { createOperator, type Operator } from '../../../core/operations/index.ts';
-import type { Feature, Seen, Sent, SentJob } from './feature.ts';
-import { type Address, type AppParts, createProcess, type Process, type Run } from './process.ts';
+import {
+  type Address,
+  type AppParts,
+  createProcess,
+  type EveryJob,
+  type Process,
+  type Run,
+} from './process.ts';
+import type { Sample, Seen, Sent, SentJob } from './sample.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 
 export interface MeetingBench {
   /** The same storage, opened as often as there are processes, or fewer: then they share. */
   readonly openings: readonly QueueBackend[];
+  /** A transaction of somebody who enqueues. Absent = the queue has none. */
+  begin?(): Promise<SenderTransaction>;
   close(): Promise<void> | void;
+}
+
+export interface SenderTransaction {
+  readonly tx: SqlTransaction;
+  commit(): Promise<unknown>;
+  rollback(): Promise<unknown>;
 }
 
 export interface MeetingHarness {
@@ -21,7 +36,7 @@ export interface MeetingHarness {
   readonly latencyMs?: number;
   /** Asks the server for nothing, so that time stands still while it is slow. */
   echo?(): Promise<unknown>;
-  /** The queue may lack what a feature or an event needs. It says so with CONFIG, and that is the end of the meeting. */
+  /** The queue may lack what a sample or an event needs. It says so with CONFIG, and that is the end of the meeting. */
   readonly mayRefuse?: true;
   /** It cannot tell that a message comes a second time. */
   readonly takesTwice?: true;
@@ -30,7 +45,7 @@ export interface MeetingHarness {
 }
 
 export interface World extends Seen {
-  readonly feature: Feature;
+  readonly sample: Sample;
   readonly timeline: Timeline;
   readonly runs: Run[];
   readonly rounds: Map<string, Sent>;
@@ -43,6 +58,7 @@ export interface World extends Seen {
   /** Labels whose handlers fail. */
   readonly failing: Set<string>;
   readonly gone: Set<string>;
+  readonly undone: Set<string>;
   /** Ids of jobs that ended as cancelled after their handlers had begun. */
   readonly stopped: Set<string>;
   /** Ids of jobs that may die. */
@@ -64,6 +80,11 @@ export interface World extends Seen {
   address: Address | null;
   /** Handlers run in threads. */
   isIsolated: boolean;
+  everyJob: EveryJob;
+  /** The sender sends each round in a transaction of its own. */
+  sendsInTransaction: boolean;
+  /** Codes of what was refused. */
+  readonly refused: Set<string>;
   /** @param parts of its app: those of the feature without it */
   start(name: string, at?: Address, parts?: (self: Process) => AppParts): Process;
   /** The storage opened once more, without a gate before it. */
@@ -72,6 +93,8 @@ export interface World extends Seen {
   anotherPlace(): Promise<QueueBackend>;
   /** Takes that back. */
   backHome(): void;
+  /** `null` = the queue has no transactions. */
+  begin(): Promise<SenderTransaction | null>;
   startWorkers(): void;
   send(by: Process, round: string): Promise<void>;
   /** Waits for something that processes do, while time goes on. */
@@ -85,7 +108,11 @@ export interface World extends Seen {
 
 const longestSendMs = 600_000;
 
-export async function openWorld(feature: Feature, harness: MeetingHarness): Promise<World> {
+export async function openWorld(
+  sample: Sample,
+  harness: MeetingHarness,
+  refused: Set<string>,
+): Promise<World> {
   const timeline = createTimeline(harness.latencyMs, harness.echo);
   const during = (answer: Promise<unknown>) => void timeline.during(answer).catch(() => {});
   const benches = [await harness.open(timeline.clock, during)];
@@ -94,9 +121,10 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
   let ids = 0;
 
   const world: World = {
-    ...{ feature, timeline, payloads, runs: [], rounds: new Map(), workers: [], failing: new Set() },
+    ...{ sample, timeline, payloads, runs: [], rounds: new Map(), workers: [], failing: new Set() },
     ...{
       gone: new Set(),
+      undone: new Set(),
       stopped: new Set(),
       mayDie: new Set(),
       mended: new Set(),
@@ -104,7 +132,8 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
       times: new Map(),
     },
     takesTwice: harness.takesTwice ?? false,
-    ...{ purged: false, resent: 0, address: null, isIsolated: false },
+    ...{ purged: false, resent: 0, address: null, isIsolated: sample.isolates ?? false },
+    ...{ everyJob: {}, sendsInTransaction: false, refused },
     sender: undefined as never,
     people: undefined as never,
     isAway: () => false,
@@ -119,29 +148,31 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
       benches.push(await harness.open(timeline.clock, during));
       return world.opening();
     },
+    begin: async () => (await benches.at(-1)!.begin?.()) ?? null,
     backHome() {
       benches.unshift(benches.pop()!);
     },
-    start(name, at = world.address ?? world.opening(), parts = feature.parts) {
+    start(name, at = world.address ?? world.opening(), parts = sample.parts) {
       const made = createProcess({
         ...{ name, timeline, address: at, runs: world.runs, failing: world.failing, parts },
         isIsolated: world.isIsolated,
+        everyJob: world.everyJob,
         newId: () => `id-${String(++ids).padStart(4, '0')}`,
         isAway: (call) => world.isAway(call, name),
-        store: feature.offloads ? { payloads: inMemory(payloads) } : {},
-        ticks: feature.ticks ?? false,
+        store: sample.offloads ? { payloads: inMemory(payloads) } : {},
+        ticks: sample.ticks ?? false,
       });
       processes.set(name, made);
       return made;
     },
     startWorkers() {
-      for (const name of world.isIsolated ? ['worker A'] : ['worker A', 'worker B'])
+      for (const name of world.isIsolated && !sample.isolates ? ['worker A'] : ['worker A', 'worker B'])
         world.workers.push(world.start(name));
       for (const worker of world.workers) worker.startWorker();
     },
     async send(by, round) {
       for (;;) {
-        const sent = await world.soon(feature.send(by, round).catch((error: Error) => error));
+        const sent = await world.soon(sendBy(by, round).catch((error: Error) => error));
         if (!(sent instanceof Error)) return void world.rounds.set(round, sent);
         if ((sent as { code?: string }).code !== 'BACKEND' || ++world.resent > 100) throw sent;
         await world.pass(1_000);
@@ -166,6 +197,16 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
       for (const bench of benches) await bench.close();
     },
   };
+  async function sendBy(by: Process, round: string): Promise<Sent> {
+    const transaction = world.sendsInTransaction ? await world.begin() : null;
+    if (!transaction) return sample.send(by, round);
+    by.tx = transaction.tx;
+    const sent = await sample.send(by, round);
+    by.tx = undefined;
+    await transaction.commit();
+    return sent;
+  }
+
   // Not by a spread, which would read `target` once.
   Object.assign(world, { sender: world.start('sender'), people: world.start('people') });
   return world;

@@ -7,10 +7,9 @@ import { memory } from '../../../local/backends/memory/index.ts';
 import { bench, job } from './kit.ts';
 import { acked, admitted, failed, runStep, settleStep } from './step-kit.ts';
 
-const work = job();
 const large = 'x'.repeat(4_000);
 
-async function begin(payload: unknown = large) {
+async function begin(payload: unknown = large, work = job()) {
   const stored = new Map<string, Uint8Array>();
   const payloads = {
     put: async (key: string, bytes: Uint8Array) => void stored.set(key, bytes),
@@ -48,6 +47,12 @@ describe('a payload beside the queue', () => {
     const { one, stored } = await begin();
     expect(await settleStep(offloaded, one, verdict, { settled })).toBe(settled);
     expect(stored.size).toBe(left);
+  });
+
+  it('is deleted with a dead letter that its queue keeps for no time', async () => {
+    const { one, stored } = await begin(large, job({ retention: { deadMs: 0 } }));
+    await settleStep(offloaded, one, abandoned('exhausted'), { settled: true });
+    expect(stored.size).toBe(0);
   });
 
   it('that is gone ends the job, if the job is not done already', async () => {

@@ -1,13 +1,13 @@
 /** Features of the call that enqueues, and of what a message carries. */
 
 import type { Unique } from '../../../core/kernel/app/unique.ts';
-import type { Feature, Seen } from './feature.ts';
 import { each, endOf, filling, one, three, workJob } from './jobs.ts';
+import type { Sample, Seen } from './sample.ts';
 
 const second = 1_000;
 const minute = 60 * second;
 
-export const delay: Feature = {
+export const delay: Sample = {
   promises: 'a job does not begin before its time',
   asksMs: 2 * minute,
   parts: (self) => ({ jobs: [workJob(self)] }),
@@ -18,7 +18,7 @@ export const delay: Feature = {
   },
 };
 
-export const priority: Feature = {
+export const priority: Sample = {
   promises: 'a lower number runs first',
   parts: (self) => ({ jobs: [workJob(self)] }),
   send: async (self, round) => ({
@@ -26,21 +26,21 @@ export const priority: Feature = {
   }),
 };
 
-export const expiry: Feature = {
+export const expiry: Sample = {
   promises: 'a job that has not begun in time does not begin',
   expires: true,
   parts: (self) => ({ jobs: [workJob(self, { expiresInMs: minute })] }),
   send: async (self, round) => ({ jobs: await each(self, three(round)) }),
 };
 
-export const idempotencyKey: Feature = {
+export const idempotencyKey: Sample = {
   promises: 'of two jobs with one key one is done',
   parts: (self) => ({ jobs: [workJob(self, { idempotencyKey: ({ label }) => `key-${label}` })] }),
   send: async (self, round) => ({ jobs: await each(self, [...three(round), `a.${round}`]) }),
 };
 
 /** The second of two jobs with one key finds the first. */
-function unique(when: Unique['during']): Feature {
+function unique(when: Unique['during']): Sample {
   return {
     promises: 'no second job while the first one stands, and a next one when it stands no more',
     takesBack: true,
@@ -76,7 +76,7 @@ export const uniqueWhileRunning = unique('running');
 export const uniqueUntilEnded = unique('either');
 export const throttle = unique({ forMs: 10 * minute });
 
-export const debounce: Feature = {
+export const debounce: Sample = {
   promises: 'calls in a row make one job, with the payload of the last one',
   replaces: true,
   asksMs: 20 * second,
@@ -90,7 +90,7 @@ export const debounce: Feature = {
   },
 };
 
-export const offloadedPayload: Feature = {
+export const offloadedPayload: Sample = {
   promises: 'a large payload comes to its handler, and is removed when its job is done',
   offloads: true,
   parts: (self) => ({ jobs: [workJob(self)], maxBodyBytes: 2_048 }),
@@ -99,11 +99,12 @@ export const offloadedPayload: Feature = {
     for (const label of three(round)) jobs.push(await one(self, { label, filling }));
     return { jobs };
   },
-  async check({ payloads, runs, people, gone, changed }) {
+  async check({ payloads, runs, people, gone, undone, changed }) {
     const cut = runs.filter((run) => run.work.filling !== filling);
     const records = (await people.client.stores.records.page({ max: 100 })).records;
     // A payload that nobody asks for any more is left to the lifecycle rule of its store.
-    const kept = records.filter(({ status }) => status !== 'completed').length + gone.size + changed.size;
+    const kept =
+      records.filter(({ status }) => status !== 'completed').length + gone.size + undone.size + changed.size;
     return [
       ...cut.map(({ label }) => `${label} got another payload`),
       ...(payloads.size > kept
@@ -113,7 +114,7 @@ export const offloadedPayload: Feature = {
   },
 };
 
-export const retentionOfZero: Feature = {
+export const retentionOfZero: Sample = {
   promises: 'the record of a job goes when it ends',
   forgets: true,
   parts: (self) => ({ jobs: [workJob(self, { retention: { completedMs: 0, deadMs: 0 } })] }),
@@ -126,7 +127,8 @@ export const retentionOfZero: Feature = {
   },
 };
 
-export const labelsAndTenant: Feature = {
+export const labelsAndTenant: Sample = {
+  also: ['records'],
   promises: 'a job keeps its label and its tenant, wherever it goes',
   parts: (self) => ({ jobs: [workJob(self)] }),
   send: async (self, round) => ({

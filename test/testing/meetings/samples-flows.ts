@@ -2,9 +2,9 @@
 
 import type { HandlerContext, Job } from '../../../core/index.ts';
 import type { BatchSummary } from '../../../core/kernel/app/batch.ts';
-import type { Fate, Feature, Seen, Sent } from './feature.ts';
-import { atOnce, each, jobOf, named, queue, three, workJob } from './jobs.ts';
+import { atOnce, each, inTx, jobOf, named, queue, three, workJob } from './jobs.ts';
 import { type Process, poison, type Work } from './process.ts';
+import type { Fate, Sample, Seen, Sent } from './sample.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -13,7 +13,7 @@ const calls = ['success', 'failure', 'complete'] as const;
 
 const callJobs = (self: Process): Job<BatchSummary>[] =>
   calls.map((name) =>
-    jobOf<BatchSummary>(name, (summary, ctx) => self.work({ label: `${name}.${summary.name}` }, ctx)),
+    jobOf<BatchSummary>(self, name, (summary, ctx) => self.work({ label: `${name}.${summary.name}` }, ctx)),
   );
 
 const callsOf = (self: Process) => ({
@@ -52,7 +52,8 @@ function callsAfter(fates: readonly Fate[], round: string, allowed = 0) {
   return times;
 }
 
-export const batch: Feature = {
+export const batch: Sample = {
+  ignoresTx: true,
   promises: 'what it calls runs once, when all children have ended',
   parts: (self) => ({ jobs: [workJob(self), ...callJobs(self)] }),
   send: (self, round) => sendBatch(self, round, three(round)),
@@ -61,14 +62,17 @@ export const batch: Feature = {
 
 const withPoison = (round: string) => [...three(round), `${poison}.${round}`];
 
-export const batchWithFailures: Feature = {
+export const batchWithFailures: Sample = {
+  ignoresTx: true,
   promises: 'it succeeds as long as no more children fail than it allows',
   parts: batch.parts,
   send: (self, round) => sendBatch(self, round, withPoison(round), { allowFailures: 1 }),
   follows: (fateOf, round) => callsAfter(withPoison(round).map(fateOf), round, 1),
 };
 
-export const nestedBatch: Feature = {
+export const nestedBatch: Sample = {
+  also: ['steps'],
+  ignoresTx: true,
   promises: 'a child that sends a batch of its own counts when that has ended',
   // A look finds what no attempt has told of: at the inner batch, and after that at the outer one.
   asksMs: minute,
@@ -83,7 +87,7 @@ export const nestedBatch: Feature = {
           await self.work(work, ctx);
         },
       }),
-      jobOf<Work>('inner', (work, ctx) => self.work(work, ctx)),
+      jobOf<Work>(self, 'inner', (work, ctx) => self.work(work, ctx)),
       ...callJobs(self),
     ],
   }),
@@ -96,7 +100,7 @@ export const nestedBatch: Feature = {
   }),
 };
 
-export const chainWithFanIn: Feature = {
+export const chainWithFanIn: Sample = {
   promises: 'each link gets what those before it have returned, once',
   parts: (self) => ({
     jobs: [
@@ -107,19 +111,22 @@ export const chainWithFanIn: Feature = {
         },
       }),
       ...['left', 'right'].map((name) =>
-        jobOf<string>(name, async (first, ctx) => {
+        jobOf<string>(self, name, async (first, ctx) => {
           await self.work({ label: `${name}.${first}` }, ctx);
           return first;
         }),
       ),
-      jobOf<string[]>('last', ([first], ctx) => self.work({ label: `last.${first}` }, ctx)),
+      jobOf<string[]>(self, 'last', ([first], ctx) => self.work({ label: `last.${first}` }, ctx)),
     ],
   }),
   async send(self, round) {
     const [first, left, right] = ['work', 'left', 'right'].map((name) => named(self, name));
     const label = `a.${round}`;
     const links = [first!, [left!, right!], named(self, 'last')] as never;
-    const { id, ids } = await self.client.chain(links, { label } as never, { id: `chain-${round}` });
+    const { id, ids } = await self.client.chain(links, { label } as never, {
+      id: `chain-${round}`,
+      ...inTx(self),
+    });
     return {
       jobs: [{ label, job: first!.name, id: (ids as readonly string[])[0]! }],
       chains: [id],
@@ -132,7 +139,7 @@ export const chainWithFanIn: Feature = {
   },
 };
 
-export const stepsWithSleep: Feature = {
+export const stepsWithSleep: Sample = {
   promises: 'a step that is done is not run again, and the job goes on after its sleep',
   asksMs: 20 * second,
   parts: (self) => ({
@@ -146,21 +153,15 @@ export const stepsWithSleep: Feature = {
       }),
     ],
   }),
-  async send(self, round) {
-    const jobs = [];
-    for (const label of three(round)) {
-      const { id } = await self.client.enqueue(named(self), { label });
-      jobs.push({ label, job: 'work', id });
-    }
-    return { jobs };
-  },
+  send: async (self, round) => ({ jobs: await each(self, three(round)) }),
   follows: (fateOf, round) =>
     Object.fromEntries(
       three(round).map((label) => [`${label}.before`, fateOf(label) === 'gone' ? [0, 1] : 1]),
     ),
 };
 
-export const stepsWithKey: Feature = {
+export const stepsWithKey: Sample = {
+  also: ['idempotency'],
   promises: 'of two jobs with one key one is done, also while it sleeps',
   asksMs: 2 * minute,
   parts: (self) => {
@@ -182,7 +183,7 @@ export const stepsWithKey: Feature = {
     ),
 };
 
-export const waitFor: Feature = {
+export const waitFor: Sample = {
   promises: 'a job goes on when its event comes, and gets it once',
   asksMs: 20 * second,
   parts: (self) => ({
@@ -205,10 +206,11 @@ export const waitFor: Feature = {
 const everyMs = 20 * second;
 
 /** It is removed after three moments. */
-function schedule(overlap: 'allow' | 'skip', takesMs: number): Feature {
+function schedule(overlap: 'allow' | 'skip', takesMs: number): Sample {
   return {
     promises: 'each moment has one job, until it is removed',
     ticks: true,
+    ignoresTx: true,
     asksMs: 5 * everyMs,
     parts: (self) => ({ jobs: [workJob(self, { handle: (work, ctx) => self.work(work, ctx, takesMs) })] }),
     async send(self, round) {
@@ -240,7 +242,7 @@ function schedule(overlap: 'allow' | 'skip', takesMs: number): Feature {
 export const storedSchedule = schedule('allow', second);
 export const overlapSkip = schedule('skip', 25 * second);
 
-export const transaction: Feature = {
+export const transaction: Sample = {
   promises: 'what the handler writes commits with its end, or not at all',
   transacts: true,
   parts: (self) => ({ jobs: [workJob(self, { transaction: true })] }),

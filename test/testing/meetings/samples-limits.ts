@@ -1,15 +1,15 @@
 /** Features that hold jobs back: limits, groups, breakers, pauses. */
 
 import { createOperator } from '../../../core/operations/index.ts';
-import type { Feature, Seen, Sent, SentJob } from './feature.ts';
 import { atOnce, each, endOf, queue, three, workJob } from './jobs.ts';
 import { type Process, poison } from './process.ts';
+import type { Sample, Seen, Sent, SentJob } from './sample.ts';
 
 const second = 1_000;
 
-const plainly: Feature['send'] = async (self, round) => ({ jobs: await each(self, three(round)) });
+const plainly: Sample['send'] = async (self, round) => ({ jobs: await each(self, three(round)) });
 
-export const rate: Feature = {
+export const rate: Sample = {
   promises: 'no more begin in any window than the limit says',
   // Each attempt has a slot, so a round that is upset waits for several windows.
   asksMs: 120 * second,
@@ -24,7 +24,7 @@ export const rate: Feature = {
   },
 };
 
-export const concurrency: Feature = {
+export const concurrency: Sample = {
   promises: 'no more run at the same time than the limit says',
   parts: (self) => ({ jobs: [workJob(self, { concurrency: { limit: 2 } })] }),
   send: plainly,
@@ -33,25 +33,25 @@ export const concurrency: Feature = {
 
 const keyOf = ({ label }: { readonly label: string }) => (label.startsWith('c') ? 'c' : 'a and b');
 
-export const concurrencyByKey: Feature = {
+export const concurrencyByKey: Sample = {
   promises: 'of each key no more run at the same time than the limit says',
   parts: (self) => ({ jobs: [workJob(self, { concurrency: { limit: 1, key: keyOf } })] }),
   send: plainly,
   check: (seen) => atOnce(seen, 1, keyOf),
 };
 
-export const single: Feature = {
+export const single: Sample = {
   promises: 'one runs at a time',
   parts: (self) => ({ jobs: [workJob(self, { single: true })] }),
   send: plainly,
   check: (seen) => atOnce(seen, 1),
 };
 
-const inGroup: Feature['send'] = async (self, round) => ({
+const inGroup: Sample['send'] = async (self, round) => ({
   jobs: await each(self, three(round), () => ({ group: 'account' })),
 });
 
-export const fairGroups: Feature = {
+export const fairGroups: Sample = {
   promises: 'groups take turns',
   parts: (self) => ({ jobs: [workJob(self)] }),
   send: async (self, round) => ({
@@ -74,7 +74,7 @@ function inOrder({ runs, rounds }: Seen, isLeftOut: (job: SentJob) => boolean): 
   return complaints;
 }
 
-const orderedGroup = (onRetry: 'wait' | 'step-aside'): Feature => ({
+const orderedGroup = (onRetry: 'wait' | 'step-aside'): Sample => ({
   promises: 'the jobs of a group run one at a time and in order',
   parts: (self) => ({ jobs: [workJob(self)], queues: { [queue]: { order: { by: 'group', onRetry } } } }),
   send: inGroup,
@@ -93,7 +93,7 @@ const orderedGroup = (onRetry: 'wait' | 'step-aside'): Feature => ({
 export const groupThatWaits = orderedGroup('wait');
 export const groupThatStepsAside = orderedGroup('step-aside');
 
-export const breaker: Feature = {
+export const breaker: Sample = {
   promises: 'while the jobs of a kind fail none begins, and then they go on',
   asksMs: 30 * second,
   parts: (self) => ({
@@ -116,7 +116,7 @@ async function notBeforeResumed(self: Process, round: string): Promise<Sent> {
   return { jobs: jobs.map((job) => ({ ...job, notBefore })) };
 }
 
-export const pauseOfQueue: Feature = {
+export const pauseOfQueue: Sample = {
   promises: 'nothing begins until it is resumed, and then all does',
   asksMs: pausedMs,
   parts: (self) => ({ jobs: [workJob(self)] }),
@@ -128,7 +128,7 @@ export const pauseOfQueue: Feature = {
     void people.clock.after(pausedMs, () => void operatorOf(people).queues.resume(queue)),
 };
 
-export const pauseOfJob: Feature = {
+export const pauseOfJob: Sample = {
   promises: pauseOfQueue.promises,
   isOrdered: true,
   asksMs: pausedMs + 5 * second,

@@ -1,5 +1,6 @@
-/** What a feature says of itself, so that it can meet every event: how it is declared, how one enqueues, and what follows. */
+/** A use of a feature that can meet every event: how it is declared, how one enqueues, and what follows. */
 
+import type { Crossed } from '../../../core/features/all-crossings.ts';
 import type { AppParts, Process, Run } from './process.ts';
 
 /** A job as its sender was told of it. */
@@ -28,7 +29,9 @@ export type Fate = 'done' | 'gone' | 'dead' | 'mended';
 /** How often a piece of work is done: exactly, or at least and at most. */
 export type Times = number | readonly [least: number, most: number];
 
-export interface Feature {
+export interface Sample {
+  /** Other features that it is made of: it is refused where one of them is. */
+  readonly also?: readonly Crossed[];
   /** What it promises beside that each job runs. */
   readonly promises: string;
   parts(self: Process): AppParts;
@@ -58,9 +61,13 @@ export interface Feature {
   readonly offloads?: true;
   /** The jobs run in a transaction of the queue's database. */
   readonly transacts?: true;
+  /** The handlers run in threads. */
+  readonly isolates?: true;
+  /** What it calls takes no transaction, and sends outside of it. */
+  readonly ignoresTx?: true;
 }
 
-/** What a feature may look at to judge itself. */
+/** What a sample may look at to judge itself. */
 export interface Seen {
   readonly runs: readonly Run[];
   readonly rounds: ReadonlyMap<string, Sent>;
@@ -68,6 +75,8 @@ export interface Seen {
   readonly people: Process;
   /** Ids of jobs of which people were told that they will not run. */
   readonly gone: ReadonlySet<string>;
+  /** Ids of jobs whose sender has rolled back. */
+  readonly undone: ReadonlySet<string>;
   /** Ids of jobs of which people were told that they have another payload, and since when. */
   readonly changed: ReadonlyMap<string, number>;
   /** Ids of jobs of which people were told that they have another time. */
