@@ -52,9 +52,15 @@ const longestTimerMs = 2_147_483_647;
 /** The last moment that a `Date` can tell. */
 export const latestMs = 8.64e15;
 
+/** Looked up once: `performance` is a getter, and costs as much as the time itself. */
+let steady: { readonly performance: typeof performance; readonly originMs: number } | null = null;
+
 export const systemClock: Clock = {
   now: Date.now,
-  steadyNow: () => performance.timeOrigin + performance.now(),
+  steadyNow() {
+    steady ??= { performance, originMs: performance.timeOrigin };
+    return steady.originMs + steady.performance.now();
+  },
   after(delayMs, run) {
     if (delayMs > longestTimerMs) {
       let cancel = systemClock.after(longestTimerMs, () => {

@@ -16,20 +16,22 @@ export type ContextDoors = {
 
 type Own = RunFacts & Pick<HandlerContext, 'signal' | 'progress' | 'log' | 'rateLimited' | 'enqueue'>;
 
-/** One for all apps of a process, which have the same features. */
-let made: { readonly of: Installed; readonly Context: new (it: Admitted) => HandlerContext } | null = null;
+/** All apps of a process have the same features. */
+let completeFor: Installed | null = null;
 
 export function contextOf(it: Admitted): HandlerContext & { context: JobContext } {
   const { installed } = it.app;
-  if (made?.of !== installed)
-    made = { of: installed, Context: AttemptContext.with(installed.context as ContextDoors) };
-  return new made!.Context(it);
+  if (completeFor !== installed) {
+    AttemptContext.add(installed.context as ContextDoors);
+    completeFor = installed;
+  }
+  return new AttemptContext(it) as unknown as HandlerContext;
 }
 
 const noContext: JobContext = Object.freeze({});
 
 /** A class, because most handlers use few of these: functions are made when asked for, not per job. */
-export class AttemptContext implements Own {
+class AttemptContext implements Own {
   readonly id: string;
   readonly job: string;
   readonly queue: string;
@@ -41,18 +43,15 @@ export class AttemptContext implements Own {
   readonly deadlineAt: number;
   readonly #it: Admitted;
 
-  /** With what features add: getters, too. */
-  static with(doors: ContextDoors): new (it: Admitted) => HandlerContext {
-    class WholeContext extends AttemptContext {}
+  /** What features add: getters, too. To this class, because a class on top of it would cost each attempt a second constructor. */
+  static add(doors: ContextDoors): void {
     for (const [name, make] of Object.entries<(it: Admitted, ctx: HandlerContext) => unknown>(doors))
-      Object.defineProperty(WholeContext.prototype, name, {
+      Object.defineProperty(AttemptContext.prototype, name, {
+        configurable: true,
         get(this: AttemptContext) {
           return make(this.#it, this as unknown as HandlerContext);
         },
       });
-    return WholeContext as unknown as new (
-      it: Admitted,
-    ) => HandlerContext;
   }
 
   constructor(it: Admitted) {
