@@ -2,6 +2,7 @@
 
 import { config, LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
+import { onDemand } from '../base/lazy.ts';
 import type { SendResult } from '../contract/queue.ts';
 import type { CancelResult, JobRecord } from '../contract/store.ts';
 import type { AnyBatchOptions } from '../features/batches/check.ts';
@@ -24,6 +25,9 @@ import type { Outage } from './outage.ts';
 
 export { batchesOfAll } from './batches.ts';
 export { chainsOfAll } from './chains.ts';
+
+/** What only some callers need. */
+const code = onDemand(() => import('./door.ts'));
 
 type JobsToEnqueue = Extract<one.ManyCall[0], readonly unknown[]>;
 
@@ -153,12 +157,12 @@ export function verbsOf(routing: Routing) {
       return changed((client) => client.remove(id));
     },
     async emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number> {
-      const { emit } = await import('../features/steps/emit.ts');
+      const { emit } = await code();
       return emit([...clients.values()], event, payload, options);
     },
     async result(job: Job, id: string, { backend, ...options }: ResultOptions & OfBackend) {
       const askedAt = app.clock.now();
-      const { resultOf } = await import('../kernel/enqueue/result.ts');
+      const { resultOf } = await code();
       const all = clientsAt(backend);
       const keeping = all.filter(({ stores }) => !stores.records.recordsDisabled);
       const [first] = keeping;
@@ -177,14 +181,14 @@ export function verbsOf(routing: Routing) {
       return resultOf({ app, backend: first.backend, stores: { records } }, askedAt, job, id, options);
     },
     async metrics({ backend, ...request }: MetricRequest & OfBackend = {}): Promise<MetricReport> {
-      const { metricsOf } = await import('../features/metrics/read.ts');
+      const { metricsOf } = await code();
       const asked = clientsAt(backend);
       // A store that several share is counted once.
       const stores = new Set(asked.flatMap(({ stores }) => stores.metrics ?? []));
       return metricsOf(asked[0]!, request, [...stores]);
     },
     async batch(name: string, items: Items<unknown>, options: AnyBatchOptions): Promise<Batch> {
-      const { sendBatch } = await import('../features/batches/send.ts');
+      const { sendBatch } = await code();
       const backend = homeOfBatch(app, options);
       // One with an id of the caller's may have been begun before, on the first backend.
       const pair = options?.id === undefined ? pairOf(backend) : null;
@@ -196,7 +200,7 @@ export function verbsOf(routing: Routing) {
       payload: unknown,
       options: ChainOptions = {},
     ): Promise<StartedChain> {
-      const { sendChain } = await import('../features/chains/send.ts');
+      const { sendChain } = await code();
       const backend = homeOfChain(app, links);
       const pair = options.tx === undefined ? pairOf(backend) : null;
       if (!pair) return sendChain(clientAt(backend), links, payload, options);

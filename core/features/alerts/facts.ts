@@ -8,9 +8,11 @@ import type { AlertFacts, AlertHost, AttemptNumbers } from '../../kernel/app/ale
 import type { Schedule } from '../../kernel/app/schedule.ts';
 import { stepOf } from '../../kit/records/metric-steps.ts';
 import { healthyWithinMs } from '../../kit/worker-state.ts';
+import { stoppedJobs } from '../limits/stopped-jobs.ts';
 import { sums } from '../metrics/roll-up.ts';
 import { failedOf, ranOf, sumOf } from '../metrics/tally.ts';
 import { readCursor } from '../schedules/cursor.ts';
+import { lateStored } from '../schedules/stored/find-late.ts';
 
 export const askMs = 10_000;
 
@@ -57,12 +59,9 @@ export function factsOf(client: AlertHost, byFunctions: boolean, now: number): A
       inTime('which schedules made at run time are late', async () => {
         const { schedules: store } = stores;
         if (!store) return { late: [], more: false };
-        return (await import('../schedules/stored/find-late.ts')).lateStored(app, store, now, mostLateMs);
+        return lateStored(app, store, now, mostLateMs);
       })(),
-    // Loaded where somebody asks: most apps have no breaker.
-    stopped: inTime('which jobs are stopped', async () =>
-      (await import('../limits/stopped-jobs.ts')).stoppedJobs(client),
-    ),
+    stopped: inTime('which jobs are stopped', () => stoppedJobs(client)),
   };
 }
 

@@ -4,9 +4,14 @@ import { backendError } from '../../base/failure.ts';
 import type { BatchState } from '../../contract/derived/batches.ts';
 import type { EndName } from '../../envelope/flow-ids.ts';
 import type { BatchSummary } from '../../kernel/app/batch.ts';
+import { bring } from '../steps/emit.ts';
 import { type CallingClient, enqueueCalls } from './calls.ts';
+import { handResults } from './hand-results.ts';
 import { outcomeOf } from './outcome.ts';
 import { type Plan, verifiedPlan } from './plan.ts';
+
+/** What `ctx.waitForBatch` waits for. */
+export const endEvent = 'longshore.batch-end';
 
 /** Never rejects: what fails is done again by a worker that looks for such batches. */
 export async function complete(client: CallingClient, id: string): Promise<void> {
@@ -32,11 +37,11 @@ async function call(client: CallingClient, state: BatchState): Promise<void> {
     failed: state.failed,
   };
   const handing = plan.calls.onResults !== undefined || plan.chain !== undefined;
-  const handed = handing ? await (await import('./hand-results.ts')).handResults(client, state, plan) : null;
+  const handed = handing ? await handResults(client, state, plan) : null;
   if (handed?.complete != null) await complete(client, handed.complete);
   const ends = endsOf(plan, state, handed?.failed === true).filter((end) => end !== 'onResults');
   await enqueueCalls(client, ends, plan, id, round, summary);
-  if (client.stores.steps) await (await import('./wait-for-batch.ts')).tellEnd(client, summary);
+  if (client.stores.steps) await bring([client], endEvent, summary, { key: id });
   await client.stores.batches!.called(id, round);
   if (plan.results === 'until') await handed?.remove?.();
 }

@@ -16,6 +16,7 @@ import { wrongOption } from '../../kernel/enqueue/prepare.ts';
 import type { AnyBatchOptions } from './check.ts';
 import { markEnded } from './marks.ts';
 
+export { checkUp } from './check-up.ts';
 export { batchesOf } from './manage.ts';
 export { markGone } from './marks.ts';
 export { sendBatch } from './send.ts';

@@ -1,13 +1,11 @@
 /** Jobs that belong together, and the jobs that are called when they have ended. */
 
-import { door, verbsOf } from '../../base/lazy.ts';
+import { verbsOf } from '../../base/lazy.ts';
 import { childOf } from '../../envelope/flow-ids.ts';
 import type { Batches } from '../../kernel/app/batch.ts';
 import type { EndStep } from '../../kernel/attempt/attempt.ts';
 import type { Feature } from '../feature.ts';
-
-const code = door(() => import('./door.ts'));
-const look = door(() => import('./look.ts'));
+import { code, lookAtBatches } from './look.ts';
 
 export const batchVerbs = ['get', 'list', 'cancel', 'retryFailed'] as const;
 
@@ -26,12 +24,10 @@ export const batches = {
       everyMs: 60_000,
       onTimer: 'batch',
       for: ({ stores }) => stores.batches !== undefined,
-      load: ({ client }) =>
-        look(
-          ({ lookAtBatches }) =>
-            () =>
-              lookAtBatches(client),
-        ),
+      load:
+        ({ client }) =>
+        () =>
+          lookAtBatches(client),
     },
   ],
   client: (client) => ({

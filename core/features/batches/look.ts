@@ -1,6 +1,9 @@
 /** What a worker asks now and then. What it does for the batches that it finds is loaded with the first of them. */
 
+import { door } from '../../base/lazy.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
+
+export const code = door(() => import('./door.ts'));
 
 /** A batch that goes on is left alone. With one look a minute, what nobody has told ends within a minute and a half. */
 const quietMs = 30_000;
@@ -18,7 +21,7 @@ export async function lookAtBatches(client: Pick<Client, 'app' | 'backend' | 'st
     if (states.length === 0) break;
     looked += states.length;
     children += states.length * childrenPerBatch;
-    children += await (await import('./check-up.ts')).checkUp(client, states);
+    children += await code(({ checkUp }) => checkUp(client, states));
     if (states.length < pageSize) break;
   }
   return looked;

@@ -6,18 +6,11 @@ import type { BatchEnd, BatchSummary } from '../../kernel/app/batch.ts';
 import type { WaitOptions } from '../../kernel/app/durable.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
-import { bring, type EmittingClient } from '../steps/emit.ts';
 import { waitFor } from '../steps/handler.ts';
 import { storeOf } from './check.ts';
+import { endEvent } from './complete.ts';
 import { planOf } from './plan.ts';
 import { readResults } from './results.ts';
-
-const event = 'longshore.batch-end';
-
-/** Wakes the jobs that wait for it. */
-export async function tellEnd(client: EmittingClient, summary: BatchSummary): Promise<void> {
-  await bring([client], event, summary, { key: summary.batchId });
-}
 
 export async function waitForBatch(
   it: Admitted,
@@ -35,7 +28,7 @@ export async function waitForBatch(
     if (!state) throw new LongshoreError('NOT_FOUND', `There is no batch ${shown(id)} here.`);
     return state.completedAt === null ? null : summaryOf(state);
   };
-  const got = await waitFor(it, event, { ...options, key: id }, ended);
+  const got = await waitFor(it, endEvent, { ...options, key: id }, ended);
   if (!got) return null;
   const state = await answered(it, 'The store of batches', store.get(id));
   // A child that had failed may have been retried since: what counts is how the batch stands, as the results are those of now.

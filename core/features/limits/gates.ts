@@ -15,14 +15,12 @@ import { limitKey, limitsFor } from '../../kernel/app/limit-keys.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted, Attempt, End, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
 import { lostLease, release, releaseDelayMs, unfit } from '../../kernel/attempt/verdict.ts';
+import { afterEnd, beforeRun } from './breaker.ts';
 import { callsTo } from './calls.ts';
 import { ofRun } from './holders.ts';
 import { leaveLines } from './lines.ts';
 import { ask, parkMs, slotOf } from './slots.ts';
 import { promoteWaiters } from './wake.ts';
-
-/** With the first job that has a breaker. */
-const breaker = () => import('./breaker.ts');
 
 export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<Verdict> {
   const { run } = it;
@@ -30,7 +28,7 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
   /** Kept when the handler has begun, however it ends. */
   const rates: TakenSlot[] = [];
   try {
-    const tried = it.job.breaker && (await (await breaker()).beforeRun(it));
+    const tried = it.job.breaker && (await beforeRun(it));
     if (tried && 'waitsFor' in tried) {
       run.waitsFor = tried.waitsFor;
       return release(tried.delayMs, null);
@@ -79,7 +77,7 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
   const { verdict } = end;
   if (saysWait(verdict)) await holdRates(it as Admitted, verdict.error.retryAfterMs);
   const settled = await next(end);
-  if (it.job!.breaker && run.waitsFor === null) await (await breaker()).afterEnd(it, end, settled);
+  if (it.job!.breaker && run.waitsFor === null) await afterEnd(it, end, settled);
   if (run.waitsFor !== null) await afterRefusal(it as Admitted, run.waitsFor, settled);
   // Also of a lease that was lost: the handler is over, and a slot of another owner stays.
   else await free(it, run.slots ?? []);

@@ -11,9 +11,8 @@ import type { Client } from '../../kernel/enqueue/client.ts';
  */
 export async function tick(app: App, client: Client, now?: number): Promise<string[]> {
   // Loaded with the first tick: most processes of an app have none.
-  const { enqueueSchedules } = await import('./scheduler.ts');
+  const { enqueueSchedules, enqueueStored } = await import('./stored/tick.ts');
   const ids = await enqueueSchedules(app, client, now);
   if (!keepsSchedules(client)) return ids;
-  const { enqueueStored } = await import('./stored/tick.ts');
   return [...ids, ...(await enqueueStored(app, client, now))];
 }

@@ -24,6 +24,7 @@ type OwnClient = Pick<
 /** With the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
 const sending = door(() => import('./enqueue.ts'));
 const waiting = door(() => import('./waiting.ts'));
+const reading = door(() => import('./result.ts'));
 
 /**
  * To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. Asks for no key: a build loads
@@ -50,11 +51,11 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     async status(id) {
       const record = await stores.records.get(id);
       if (record?.startedAt == null) return record;
-      return (await import('../../kit/records/believe.ts')).believed(app, record);
+      return reading(({ believed }) => believed(app, record));
     },
     result(...asked) {
       const at = app.clock.now();
-      return import('./result.ts').then((it) => it.resultOf(parts, at, ...asked));
+      return reading((it) => it.resultOf(parts, at, ...asked));
     },
     async cancel(id) {
       const result = await stores.records.cancel(id);

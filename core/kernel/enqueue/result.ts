@@ -8,6 +8,8 @@ import { believed } from '../../kit/records/believe.ts';
 import type { Client, ResultOptions } from './client.ts';
 import { partsOf } from './parts.ts';
 
+export { believed };
+
 /** Between two looks: the first pause, and what the pauses grow to, also where every end is heard. */
 const pauseMs = { first: 50, most: 1_000, mostHearing: 5_000 };
 /** The last look may take so long after the time is over. */

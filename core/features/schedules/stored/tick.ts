@@ -7,8 +7,10 @@ import type { App } from '../../../kernel/app/app.ts';
 import { eachOf, homeOf } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { forEach } from '../../../kit/parallel.ts';
-import { tickOne } from '../scheduler.ts';
+import { enqueueSchedules, tickOne } from '../scheduler.ts';
 import { type Definition, definitionOf, jobOf, rowOf, scheduleOf, sealed } from './text.ts';
+
+export { enqueueSchedules };
 
 /** The most schedules that one tick reads; the next one continues. */
 const pageSize = 200;

@@ -1,0 +1,7 @@
+/** What several backends are asked together: loaded with the first such call. */
+
+export { sendBatch } from '../features/batches/send.ts';
+export { sendChain } from '../features/chains/send.ts';
+export { metricsOf } from '../features/metrics/read.ts';
+export { emit } from '../features/steps/emit.ts';
+export { resultOf } from '../kernel/enqueue/result.ts';
