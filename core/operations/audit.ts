@@ -3,8 +3,8 @@
 import { LongshoreError } from '../base/errors.ts';
 import { reportingFailures, toError } from '../base/failure.ts';
 import type { AuditEntry } from '../contract/derived/audit.ts';
-import type { OperatorHost } from './host.ts';
-import type { OperatorAction } from './types.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import type { DeadLetterFilter, DeadLetterSelection, OperatorAction, OperatorIdentity } from './types.ts';
 
 /** Notes for the audit log how many things were changed until now, and what else there is to say. */
 type RecordChange = (changed: number | null, note?: string) => void;
@@ -56,4 +56,46 @@ export async function audited<T>(
     await end('failed');
     throw error;
   }
+}
+
+/** What every verb of an operator stands on. */
+export interface OperatorHost {
+  readonly client: Client;
+  readonly identity: OperatorIdentity;
+}
+
+export const noDeadLetter = (id: string): LongshoreError =>
+  new LongshoreError(
+    'NOT_FOUND',
+    `There is no dead letter ${JSON.stringify(id.slice(0, 128))} here. It may run again, or have been discarded.`,
+  );
+
+/** So many ids are named. */
+const mostIds = 10;
+
+/** Selections in words, for the audit log. */
+export function selectionText(
+  selection: DeadLetterSelection,
+  options: Readonly<Record<string, unknown>>,
+): string {
+  const extras = Object.entries(options)
+    .filter(([, value]) => typeof value === 'number')
+    .map(([name, value]) => `${name} ${value}`);
+  return [wordsOf(selection), ...extras].join(', ');
+}
+
+function wordsOf(selection: DeadLetterSelection): string {
+  if ('filter' in selection) return filterText(selection.filter);
+  const { ids } = selection;
+  const more = ids.length > mostIds ? ` and ${ids.length - mostIds} more` : '';
+  return `${ids.slice(0, mostIds).join(' ')}${more}`;
+}
+
+function filterText({ diedFrom, diedBefore, ...equal }: DeadLetterFilter): string {
+  const parts = Object.entries(equal)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  if (diedFrom !== undefined) parts.push(`died from ${new Date(diedFrom).toISOString()}`);
+  if (diedBefore !== undefined) parts.push(`died before ${new Date(diedBefore).toISOString()}`);
+  return parts.length > 0 ? `all with ${parts.join(', ')}` : 'all';
 }

@@ -1,12 +1,19 @@
 /** Many dead letters at once: which ones, in which groups, and when to stop. */
 
 import { type Clock, sleep } from '../base/clock.ts';
-import type { QueueAdmin } from '../contract/admin.ts';
+import { toError } from '../base/failure.ts';
+import type { QueueAdmin, Replacement } from '../contract/admin.ts';
+import { retryDeadLetters } from '../features/batches/retry-dead-letters.ts';
 import { adminOf, deadLettersOf } from '../kernel/enqueue/admin-of.ts';
+import { signedEnvelope } from '../kernel/enqueue/anew.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
+import { nowOf } from '../kernel/enqueue/skew.ts';
 import { getDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
-import { administered, isNarrow, itemOf, itemsOf } from './select.ts';
+import { audited, type OperatorHost, selectionText } from './audit.ts';
+import { checkExpiry, expiredText, isExpired, signedAnew } from './edit.ts';
+import { jobsAreGone } from './forget-jobs.ts';
+import { administered, envelopeIn, isNarrow, itemOf, itemsOf } from './select.ts';
 import type {
   BulkOptions,
   BulkProgress,
@@ -15,15 +22,15 @@ import type {
   DeadLetterSelection,
   RetryOptions,
 } from './types.ts';
-import type { Watch } from './watch.ts';
+import { type Watch, watchOf } from './watch.ts';
 
-export type Refused = BulkResult['refused'][number];
+type Refused = BulkResult['refused'][number];
 
 /** So many are told one by one. */
 const mostRefused = 1_000;
 
 /** What is done on one backend. */
-export interface BulkWork {
+interface BulkWork {
   /** Those that can be done, and why the others cannot. Changes nothing. */
   check(
     letters: readonly DeadLetterItem[],
@@ -38,7 +45,7 @@ export interface BulkWork {
  * @param workOn is called once for each
  * @param record is called with how many are done, after each group
  */
-export async function inBulk(
+async function inBulk(
   client: Client,
   selection: DeadLetterSelection,
   options: Pick<RetryOptions, keyof BulkOptions | 'perSecond'>,
@@ -158,7 +165,7 @@ async function* pagesOf(
   }
 }
 
-export function checkBulk(selection: DeadLetterSelection, options: RetryOptions): void {
+function checkBulk(selection: DeadLetterSelection, options: RetryOptions): void {
   const { limit, perSecond, stopAbovePercent, expiresInMs } = options;
   const isOne = typeof selection === 'object' && selection !== null;
   const hasIds = isOne && 'ids' in selection && Array.isArray(selection.ids);
@@ -172,11 +179,6 @@ export function checkBulk(selection: DeadLetterSelection, options: RetryOptions)
   if (stopAbovePercent !== undefined && !(stopAbovePercent >= 0 && stopAbovePercent <= 100))
     throw wrongOption(`stopAbovePercent to be from 0 to 100, got ${stopAbovePercent}`);
   checkExpiry(expiresInMs);
-}
-
-export function checkExpiry(expiresInMs: number | undefined): void {
-  if (expiresInMs !== undefined && !(Number.isSafeInteger(expiresInMs) && expiresInMs >= 1))
-    throw wrongOption(`expiresInMs to be an integer of 1 or more, got ${expiresInMs}`);
 }
 
 /**
@@ -208,5 +210,101 @@ export function paceOf(
       freeAt = Math.max(freeAt, clock.now()) + (count * 1_000) / perSecond;
       await sleep(clock, delayMs, signal);
     },
+  };
+}
+
+export async function retry(
+  host: OperatorHost,
+  selection: DeadLetterSelection,
+  options: RetryOptions = {},
+): Promise<BulkResult> {
+  checkBulk(selection, options);
+  const { stopAbovePercent, signal } = options;
+  const replaced = new Map<string, Replacement>();
+  return settle(host, 'dead.retry', selection, options, (client) => ({
+    watch: stopAbovePercent === undefined ? null : watchOf(client, stopAbovePercent, signal),
+    check: (letters) => checked(client, letters, options.expiresInMs, replaced),
+    act: (letters) => retryDeadLetters(client, letters.map(idOf), replaced),
+  }));
+}
+
+export async function discard(
+  host: OperatorHost,
+  selection: DeadLetterSelection,
+  options: BulkOptions = {},
+): Promise<BulkResult> {
+  checkBulk(selection, options);
+  return settle(host, 'dead.discard', selection, options, (client) => ({
+    check: async (letters) => ({ fit: letters, refused: [] }),
+    act: (letters) => discardAll(client, letters),
+  }));
+}
+
+/** A broker may move a message there by itself, and its record does not know. */
+async function discardAll(client: Client, letters: readonly DeadLetterItem[]): Promise<number> {
+  const count = await deadLettersOf(client).discard(letters.map(idOf));
+  if (client.stores.records.writer)
+    await jobsAreGone(client, letters.filter(({ reason }) => reason === 'crash-loop').map(idOf));
+  return count;
+}
+
+async function settle(
+  host: OperatorHost,
+  action: 'dead.retry' | 'dead.discard',
+  selection: DeadLetterSelection,
+  options: RetryOptions,
+  workOn: (home: Client) => BulkWork,
+): Promise<BulkResult> {
+  if (options.dryRun) return inBulk(host.client, selection, options, workOn, () => {});
+  return audited(host, action, selectionText(selection, { ...options }), async (record) => {
+    record(0);
+    const result = await inBulk(host.client, selection, options, workOn, record);
+    const { done, missing, refused, left, ended } = result;
+    const parts = [
+      ended === 'all' || ended === 'partly' ? '' : `ended: ${ended}`,
+      missing.length > 0 ? `${missing.length} missing` : '',
+      refused.length > 0 ? `${refused.length} refused` : '',
+      left > 0 ? `${left} not found` : '',
+    ];
+    record(done, parts.filter((part) => part !== '').join(', ') || undefined);
+    return result;
+  });
+}
+
+/** @param replaced gets the new texts of those that need one */
+async function checked(
+  client: Client,
+  letters: readonly DeadLetterItem[],
+  expiresInMs: number | undefined,
+  replaced: Map<string, Replacement>,
+): Promise<{ readonly fit: readonly DeadLetterItem[]; readonly refused: readonly Refused[] }> {
+  const { app } = client;
+  replaced.clear();
+  const refused = new Map<string, string>();
+  // Only jobs with an expiry have letters that expire: the texts of all the others need not be fetched.
+  const mayExpire = ({ job, reason }: DeadLetterItem): boolean =>
+    expiresInMs !== undefined || (reason !== 'expired' && app.jobs.get(job)?.expiresInMs !== null);
+  const texts = await getDeadLetters(deadLettersOf(client), letters.filter(mayExpire).map(idOf));
+  const now = texts.size > 0 ? await nowOf(client) : 0;
+  for (const { id, reason } of letters) {
+    const letter = texts.get(id);
+    if (!letter) {
+      if (reason === 'expired') refused.set(id, expiredText);
+    } else if (expiresInMs === undefined) {
+      const envelope = envelopeIn(app, letter.body);
+      if (envelope && isExpired(envelope, now)) refused.set(id, expiredText);
+    } else {
+      try {
+        const envelope = signedEnvelope(client, letter);
+        if (envelope.expiresAt == null) continue;
+        replaced.set(id, signedAnew(client, { ...envelope, expiresAt: now + expiresInMs }, null));
+      } catch (error) {
+        refused.set(id, toError(error).message);
+      }
+    }
+  }
+  return {
+    fit: letters.filter(({ id }) => !refused.has(id)),
+    refused: [...refused].map(([id, why]) => ({ id, why })),
   };
 }

@@ -1,10 +1,33 @@
-import { edit } from './edit.ts';
-import { groupsOf } from './groups.ts';
+import { toError } from '../base/failure.ts';
+import { maxDepth } from '../base/json.ts';
+import { masked } from '../base/mask.ts';
+import type { DeadLetterPage } from '../contract/admin.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import { loadPayload } from '../kernel/enqueue/offload.ts';
+import { nowOf } from '../kernel/enqueue/skew.ts';
+import { pageOfDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
+import type { StoredPayload } from '../kit/records/payload.ts';
+import { discard, retry } from './bulk.ts';
+import { edit, editableOf, findDeadLetter, isExpired } from './edit.ts';
 import { look, type Subject, withOwnEntries } from './operation.ts';
-import { newestItems, selectedIn } from './select.ts';
-import { discard, retry } from './settle.ts';
-import { show } from './show.ts';
-import type { DeadLetterFilter } from './types.ts';
+import {
+  envelopeIn,
+  itemOf,
+  matching,
+  newestItems,
+  queueOf,
+  type Selected,
+  selectedIn,
+  summariesOf,
+} from './select.ts';
+import type {
+  DeadLetterDetail,
+  DeadLetterFilter,
+  DeadLetterGroup,
+  DeadLetterGroups,
+  DeadLetterItem,
+} from './types.ts';
 
 const letter: Subject = { noun: 'dead letter', parameter: 'id', text: 'id of its job, or how it begins' };
 
@@ -38,3 +61,124 @@ export const deadLetters = {
     lasts: true,
   }),
 };
+
+const pageSize = 500;
+
+type Group = { -readonly [Name in keyof DeadLetterGroup]: DeadLetterGroup[Name] } & { queues: string[] };
+
+/**
+ * Dead letters by what they died of.
+ * @param max letters to look at on each backend, newest first
+ */
+async function groupsOf(
+  homes: readonly Selected[],
+  filter: DeadLetterFilter,
+  max = 5_000,
+): Promise<DeadLetterGroups> {
+  const groups = new Map<string, Group>();
+  let looked = 0;
+  let complete = true;
+  for (const selected of homes) {
+    let next: string | null = null;
+    for await (const page of newestOf(selected, filter, max)) {
+      for (const letter of matching(page.letters, filter)) add(groups, letter);
+      looked += page.letters.length;
+      next = page.next;
+    }
+    complete &&= next === null;
+  }
+  const sorted = [...groups.values()].sort((a, b) => b.count - a.count || b.newestAt - a.newestAt);
+  return { groups: sorted, looked, complete };
+}
+
+async function* newestOf(
+  { app, deadLetters }: Selected,
+  filter: DeadLetterFilter,
+  max: number,
+): AsyncGenerator<DeadLetterPage> {
+  const query = queueOf(filter);
+  if (!deadLetters.page && filter.tenantId !== undefined) {
+    const listed = await deadLetters.list({ ...query, max: max + 1 });
+    const letters = summariesOf(app, listed.slice(0, max));
+    yield { letters, next: listed.length > max ? letters.at(-1)!.id : null };
+    return;
+  }
+  // Each page of a broker that can only list looks through all of it.
+  const size = deadLetters.page ? pageSize : max;
+  let after: string | null = null;
+  for (let left = max; left > 0; ) {
+    const at: { after?: string } = after === null ? {} : { after };
+    const page = await pageOfDeadLetters(deadLetters, { ...query, ...at, max: Math.min(size, left) });
+    yield page;
+    left -= Math.max(1, page.letters.length);
+    after = page.next;
+    if (after === null) return;
+  }
+}
+
+function add(groups: Map<string, Group>, letter: DeadLetterItem): void {
+  const { fingerprint, job, reason, error, queue, id, diedAt } = letter;
+  const group = groups.get(fingerprint);
+  if (!group) {
+    const times = { newestId: id, newestAt: diedAt, oldestAt: diedAt };
+    groups.set(fingerprint, { fingerprint, job, reason, error, queues: [queue], count: 1, ...times });
+    return;
+  }
+  group.count++;
+  if (!group.queues.includes(queue)) group.queues.push(queue);
+  group.oldestAt = Math.min(group.oldestAt, diedAt);
+  if (diedAt <= group.newestAt) return;
+  Object.assign(group, { newestAt: diedAt, newestId: id, error });
+}
+
+/** One dead letter with all that is known of it. */
+async function show(asked: Client, id: string): Promise<DeadLetterDetail | null> {
+  const on = await findDeadLetter(asked, id);
+  if (!on) return null;
+  const { client, letter: found } = on;
+  const { app, stores } = client;
+  const { body, reason } = found;
+  const envelope = envelopeIn(app, body);
+  const record = await stores.records.get(id);
+  const tenantId = envelope?.context?.tenantId ?? null;
+  return {
+    letter: itemOf(summaryOf(found, tenantId)),
+    envelope: envelope && factsOf(envelope, body),
+    payload: envelope && (await payloadIn(client, envelope)),
+    attempts: record?.attempts ?? [],
+    editable: editable(() => editableOf(client, found)),
+    expired: reason === 'expired' || (envelope !== null && isExpired(envelope, await nowOf(client))),
+  };
+}
+
+function factsOf(envelope: Envelope, body: string): DeadLetterDetail['envelope'] {
+  const { priority, maxRetries, idempotencyKey, issuedAt, expiresAt, context } = envelope;
+  const kid = (JSON.parse(body) as { kid?: unknown }).kid;
+  return {
+    priority,
+    maxRetries,
+    idempotencyKey: idempotencyKey ?? null,
+    issuedAt,
+    expiresAt: expiresAt ?? null,
+    context: context ?? null,
+    kid: typeof kid === 'string' ? kid : null,
+  };
+}
+
+async function payloadIn({ stores }: Client, envelope: Envelope): Promise<StoredPayload> {
+  const { claim, payload = null } = envelope;
+  if (!claim) return { value: masked(payload, maxDepth), offloaded: null };
+  const offloaded = { key: claim.key, bytes: claim.bytes };
+  // One that is gone must not hide the rest.
+  const loaded = await loadPayload(stores, envelope).catch(() => null);
+  return { value: typeof loaded === 'symbol' ? null : masked(loaded, maxDepth), offloaded };
+}
+
+function editable(check: () => unknown): true | string {
+  try {
+    check();
+    return true;
+  } catch (error) {
+    return toError(error).message;
+  }
+}

@@ -2,6 +2,7 @@
 
 import { LongshoreError } from '../base/errors.ts';
 import { assertJson } from '../base/json.ts';
+import { isSecret, maskedSign } from '../base/mask.ts';
 import type { DeadLetter, Replacement } from '../contract/admin.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { retryDeadLetters } from '../features/batches/retry-dead-letters.ts';
@@ -11,14 +12,12 @@ import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import { keyAfter, resealed, signedEnvelope } from '../kernel/enqueue/anew.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { loadPayload, storePayloads, type Upload } from '../kernel/enqueue/offload.ts';
+import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { nowOf } from '../kernel/enqueue/skew.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
-import { audited } from './audit.ts';
-import { checkExpiry } from './bulk.ts';
-import { noDeadLetter, type OperatorHost } from './host.ts';
+import { audited, noDeadLetter, type OperatorHost } from './audit.ts';
 import { administered } from './select.ts';
 import type { EditOptions } from './types.ts';
-import { unmasked } from './unmask.ts';
 
 export async function edit(host: OperatorHost, id: string, options: EditOptions): Promise<void> {
   checkExpiry(options.expiresInMs);
@@ -88,6 +87,11 @@ async function signedEdit(
   return signedAnew(client, edited, uploads);
 }
 
+export function checkExpiry(expiresInMs: number | undefined): void {
+  if (expiresInMs !== undefined && !(Number.isSafeInteger(expiresInMs) && expiresInMs >= 1))
+    throw wrongOption(`expiresInMs to be an integer of 1 or more, got ${expiresInMs}`);
+}
+
 /** Its attempts begin anew. Otherwise as `resealed`. */
 export const signedAnew = (client: Client, envelope: Envelope, uploads: Upload[] | null): Replacement =>
   resealed(client, { ...envelope, attempts: 0 }, uploads);
@@ -97,3 +101,33 @@ export const isExpired = ({ expiresAt }: Envelope, now: number): boolean =>
 
 export const expiredText =
   'It has expired, and would expire again at once. Give it a new expiry (expiresInMs, --expires-in).';
+
+/**
+ * A payload that people have edited: what they were shown as `[masked]` keeps its value.
+ *
+ * Members of a list are compared by their position, where it is as long as before. Throws `PAYLOAD` for a masked member that had no
+ * value before: the sign would become the secret itself.
+ */
+export const unmasked = (given: unknown, old: unknown): unknown => restored(given, old, 'payload');
+
+function restored(given: unknown, old: unknown, path: string): unknown {
+  if (typeof given !== 'object' || given === null) return given;
+  if (Array.isArray(given)) {
+    const olds: unknown[] = Array.isArray(old) && old.length === given.length ? old : [];
+    return given.map((item, i) => restored(item, olds[i], `${path}[${i}]`));
+  }
+  const olds = typeof old === 'object' && old !== null && !Array.isArray(old) ? old : {};
+  return Object.fromEntries(
+    Object.entries(given).map(([name, member]) => {
+      const before = Object.hasOwn(olds, name) ? (olds as Record<string, unknown>)[name] : undefined;
+      if (member !== maskedSign || !isSecret(name))
+        return [name, restored(member, before, `${path}.${name}`)];
+      if (before !== undefined) return [name, before];
+      const at = `${path}.${name}`.slice(0, 120);
+      throw new LongshoreError(
+        'PAYLOAD',
+        `Expected a value at ${at}, got ${maskedSign}: the old payload has none there that could be kept. Write the value.`,
+      );
+    }),
+  );
+}

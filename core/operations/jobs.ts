@@ -11,9 +11,9 @@ import { loadPayload } from '../kernel/enqueue/offload.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { update as updateJob } from '../kernel/enqueue/waiting.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
+import { unmasked } from './edit.ts';
 import { change, changeEach, look, type Subject } from './operation.ts';
 import { cancelled, changed, job, jobChange, pendingJobs } from './resources.ts';
-import { unmasked } from './unmask.ts';
 
 const kind: Subject = {
   noun: 'job',

@@ -5,7 +5,7 @@
 
 import { LongshoreError } from '../base/errors.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import type { OperatorHost } from './host.ts';
+import type { OperatorHost } from './audit.ts';
 import type { Json, Shape } from './shapes.ts';
 import type { OperatorAction } from './types.ts';
 

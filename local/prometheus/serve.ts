@@ -3,7 +3,7 @@
 import { config, shown } from '../../core/base/errors.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
 import { createHttpHandler, type HttpHandler, type HttpOptions } from '../../core/surfaces/http/index.ts';
-import { refuseOtherHosts } from '../../core/surfaces/http/origin.ts';
+import { refuseOtherHosts } from '../../core/surfaces/http/mount.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../serve.ts';
 import { type Metrics, metrics } from './index.ts';
 import type { MetricsOptions } from './registrar.ts';

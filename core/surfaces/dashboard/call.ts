@@ -3,8 +3,7 @@
 import type { Client } from '../../kernel/enqueue/client.ts';
 import type { Operator } from '../../operations/types.ts';
 import type { Visitor } from './access/identify.ts';
-import type { LiveStreams } from './live/events.ts';
-import type { LiveFeed } from './live/feed.ts';
+import type { LiveFeed, LiveStreams } from './live/feed.ts';
 import type { DashboardFaults } from './options.ts';
 
 /** What all requests share. */

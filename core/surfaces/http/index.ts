@@ -20,9 +20,16 @@ import {
 } from './auth.ts';
 import type { Answer, Endpoint, MetricsText } from './call.ts';
 import { enqueueMany, enqueueOne } from './enqueue.ts';
-import { securityHeaders } from './headers.ts';
-import { checkBasePath, decoded, report } from './mount.ts';
-import { refuseOtherHosts, refuseOtherSites, requestIdOf, traceparentOf } from './origin.ts';
+import {
+  checkBasePath,
+  decoded,
+  refuseOtherHosts,
+  refuseOtherSites,
+  report,
+  requestIdOf,
+  securityHeaders,
+  traceparentOf,
+} from './mount.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
 
 export type { ApiKey, Authorization, Authorize, RateLimit };

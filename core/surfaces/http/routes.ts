@@ -1,18 +1,36 @@
-/** Which path and method means what; loaded with the first request that enqueues nothing. */
+/** Which path and method means what, and the routes that no record makes; loaded with the first request that enqueues nothing. */
 
-import { shown } from '../../base/errors.ts';
+import { crypto } from '../../base/crypto.ts';
+import { type ErrorCode, LongshoreError, shown } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
+import { assertJson } from '../../base/json.ts';
+import type { KeyRing } from '../../envelope/signing.ts';
+import type { GuardedSchedules } from '../../features/schedules/stored/verbs.ts';
 import { emit } from '../../features/steps/emit.ts';
 import type { EmitOptions } from '../../kernel/app/durable.ts';
+import type { Job } from '../../kernel/app/job.ts';
+import type { StoredScheduleDefinition, StoredScheduleInfo } from '../../kernel/app/stored-schedule.ts';
 import { eachOf } from '../../kernel/enqueue/backends.ts';
+import { jobs } from '../../operations/jobs.ts';
+import { job, keeperOf, pendingJobs, schedule } from '../../operations/resources.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
-import { assertFlat, enqueueMany, enqueueOne } from './enqueue.ts';
-import { changeJob, showResult } from './jobs.ts';
+import { assertFlat, enqueueMany, enqueueOne, optionsOfChange, rulesOf } from './enqueue.ts';
 import { openApiOf } from './openapi.ts';
-import { mayUse, type Run, routedOperations, runOf } from './operations.ts';
+import {
+  asked,
+  checkCaller,
+  checkSupport,
+  isMine,
+  mayUse,
+  mine,
+  type Run,
+  routedOperations,
+  runOf,
+  tooLate,
+  viewOf,
+} from './operations.ts';
 import { Refusal, refusalOf } from './problem.ts';
-import { listSchedules, putSchedule } from './schedules.ts';
 
 type Methods = Readonly<Record<string, Run>>;
 
@@ -75,7 +93,7 @@ export function match(path: string, method: string, hasMetrics: boolean) {
   return null;
 }
 
-const members = ['payload', 'key', 'keepMs'];
+const eventMembers = ['payload', 'key', 'keepMs'];
 
 async function emitEvent(endpoint: Endpoint, call: Call, event: string): Promise<Answer> {
   const { caller, request } = call;
@@ -86,9 +104,10 @@ async function emitEvent(endpoint: Endpoint, call: Call, event: string): Promise
   }
   const body = await readJson(request, endpoint.maxBodyBytes);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw unfit(`an object with any of ${members.join(', ')}, got ${shown(body)}`);
-  const unknown = Object.keys(body).find((member) => !members.includes(member));
-  if (unknown !== undefined) throw unfit(`only ${members.join(', ')} in an event, got ${shown(unknown)}`);
+    throw unfit(`an object with any of ${eventMembers.join(', ')}, got ${shown(body)}`);
+  const unknown = Object.keys(body).find((member) => !eventMembers.includes(member));
+  if (unknown !== undefined)
+    throw unfit(`only ${eventMembers.join(', ')} in an event, got ${shown(unknown)}`);
   const { payload, ...options } = body as { payload?: unknown } & EmitOptions;
   if (payload !== undefined) assertFlat(payload);
   if (caller.tenantId !== null && options.keepMs !== undefined)
@@ -107,6 +126,169 @@ async function emitEvent(endpoint: Endpoint, call: Call, event: string): Promise
   return { status: 200, body: { event, reached } };
 }
 
-function unfit(expected: string): Refusal {
-  return new Refusal(422, 'REQUEST', `Expected ${expected}.`);
+async function changeJob(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
+  const record = await mine(endpoint, call, job, id);
+  await checkSupport(endpoint, pendingJobs, id);
+  const client = await keeperOf(endpoint.client, id);
+  const rules = rulesOf(endpoint, call, record.job);
+  const body = await readJson(call.request, endpoint.maxBodyBytes);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    const detail = `Expected an object with payload, delayMs, runAt or priority, got ${shown(body)}. GET /openapi.json describes the body.`;
+    throw new Refusal(422, 'REQUEST', detail);
+  }
+  const { payload, ...options } = body as Record<string, unknown>;
+  const change = optionsOfChange(options, { ...rules, limits: client.backend.limits });
+  const hasPayload = Object.hasOwn(body, 'payload');
+  if (hasPayload) assertFlat(payload);
+  if (!hasPayload && Object.keys(change).length === 0) {
+    const detail =
+      'Expected at least one of payload, delayMs, runAt and priority, got none. Send what shall change.';
+    throw new Refusal(400, 'OPTION', detail);
+  }
+  const whole = { ...change, ...(hasPayload && { payload }) };
+  if (await asked(job, () => client.update(rules.job, id, whole)))
+    return { status: 200, body: { id, status: 'changed' } };
+  throw tooLate(endpoint, 'jobs', jobs.update.nothing!, id);
 }
+
+/** Ways for a wait to end that the record tells. */
+const told: readonly ErrorCode[] = ['HANDLER', 'CANCELLED', 'EXPIRED', 'TIMEOUT', 'NOT_FOUND'];
+
+async function showResult(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
+  const timeoutMs = timeoutOf(endpoint, call.url);
+  let record = await mine(endpoint, call, job, id);
+  if (record.finishedAt === null && timeoutMs > 0) {
+    const waiting = endpoint.client.result({ name: record.job } as Job, id, {
+      timeoutMs,
+      signal: call.request.signal,
+    });
+    await waiting.catch((error) => {
+      if (call.request.signal.aborted) return; // nobody reads the answer any more
+      if (!(error instanceof LongshoreError && told.includes(error.code)))
+        throw backendError('reading', error);
+    });
+    record = await mine(endpoint, call, job, id);
+  }
+  const { status, output, reason, error } = record;
+  if (record.finishedAt !== null) return { status: 200, body: { id, status, output, reason, error } };
+  // Not 408 or 504, which clients and proxies take for a failure and repeat by themselves.
+  const statusUrl = `${endpoint.basePath}/jobs/${id}`;
+  return { status: 202, body: { id, status, statusUrl }, headers: { 'retry-after': '1' } };
+}
+
+function timeoutOf({ resultTimeoutMs }: Endpoint, { searchParams }: URL): number {
+  const wrong = (expected: string, got: string) =>
+    new Refusal(400, 'OPTION', `Expected ${expected}, got ${got}. Leave it out to look at once.`);
+  const other = [...searchParams.keys()].find((name) => name !== 'timeoutMs');
+  if (other !== undefined) throw wrong('only timeoutMs in the query', shown(other));
+  const given = searchParams.getAll('timeoutMs');
+  if (given.length === 0) return 0;
+  const [text] = given;
+  if (given.length === 1 && /^\d{1,9}$/.test(text!) && Number(text) <= resultTimeoutMs) return Number(text);
+  throw wrong(
+    `timeoutMs once in the query, an integer from 0 to ${resultTimeoutMs}`,
+    given.length === 1 ? shown(text) : `${given.length} of it`,
+  );
+}
+
+async function listSchedules(endpoint: Endpoint, call: Call): Promise<Answer> {
+  checkCaller(call, schedule);
+  const { searchParams } = call.url;
+  const unknown = [...searchParams.keys()].find((name) => name !== 'max' && name !== 'after');
+  if (unknown !== undefined) throw wrong(`only max and after in the query, got ${shown(unknown)}. Remove it`);
+  const max = searchParams.get('max') ?? '100';
+  const after = searchParams.get('after');
+  if (!/^\d{1,4}$/.test(max))
+    throw wrong(`max in the query to be an integer from 1 to 1000, got ${shown(max)}`);
+  const ring = endpoint.client.app.keyRing();
+  const of = seesAll(call) ? null : JSON.stringify([call.caller.tenantId, [...(call.caller.jobs ?? [])]]);
+  // One's own name does as well as a place.
+  const from = after === null || of === null ? after : (openCursor(ring, of, after) ?? after);
+  const page = { max: Number(max), ...(from !== null && { after: from }) };
+  const { schedules, next } = await asked(schedule, () => endpoint.client.schedules.list(page));
+  // A page may have fewer than `max`, and go on: those of others are left out.
+  const mine = schedules
+    .filter((one) => isMine(call, schedule, one))
+    .map((one) => viewOf(endpoint, schedule, one));
+  const place = next === null || of === null ? next : sealCursor(ring, of, next);
+  return { status: 200, body: { schedules: mine, next: place } };
+}
+
+const seesAll = ({ caller }: Call): boolean => caller.tenantId === null && caller.jobs === null;
+
+const scheduleMembers = ['job', 'payload', 'cron', 'everyMs', 'timezone', 'overlap', 'missed'];
+
+async function putSchedule(endpoint: Endpoint, call: Call, name: string): Promise<Answer> {
+  checkCaller(call, schedule);
+  const { app } = endpoint.client;
+  const body = await readJson(call.request, endpoint.maxBodyBytes);
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw unfit(`a schedule { "job", "payload", "cron" or "everyMs" }, got ${shown(body)}`);
+  const unknown = Object.keys(body).find((member) => !scheduleMembers.includes(member));
+  if (unknown !== undefined)
+    throw unfit(`only ${scheduleMembers.join(', ')} in a schedule, got ${shown(unknown)}`);
+  assertJson(body, 'schedule');
+  const { job: jobName, ...definition } = body as Record<string, unknown>;
+  if (typeof jobName !== 'string') throw unfit(`"job" to be the name of a job, got ${shown(jobName)}`);
+  if (call.caller.jobs && !call.caller.jobs.has(jobName)) {
+    const detail = `Expected a job that this credential may enqueue, got ${shown(jobName)}. Ask for a credential with this job.`;
+    throw new Refusal(403, 'FORBIDDEN', detail);
+  }
+  const job = app.jobs.get(jobName);
+  if (!job) {
+    const detail = `Expected the name of a job, got ${shown(jobName)}. GET /openapi.json lists them.`;
+    throw new Refusal(404, 'UNKNOWN_JOB', detail);
+  }
+  const { tenantId, actorId } = call.caller;
+  const context = { ...(tenantId !== null && { tenantId }), ...(actorId !== null && { actorId }) };
+  const said = Object.keys(context).length > 0 ? { context } : {};
+  const all = { ...definition, name, job, ...said } as unknown as StoredScheduleDefinition<unknown>;
+  // A name that somebody else has is not taken over, also when it was made a moment ago.
+  let isThere = false;
+  const over = (before: StoredScheduleInfo): void => {
+    if (!isMine(call, schedule, before)) throw taken(name);
+    isThere = true;
+  };
+  const { upsert } = endpoint.client.schedules as GuardedSchedules;
+  const made = await asked(schedule, () => upsert(all, over));
+  return { status: isThere ? 200 : 201, body: viewOf(endpoint, schedule, made) };
+}
+
+const wrong = (expected: string): Refusal => new Refusal(400, 'OPTION', `Expected ${expected}.`);
+
+const unfit = (expected: string): Refusal => new Refusal(422, 'REQUEST', `Expected ${expected}.`);
+
+const taken = (name: string): Refusal =>
+  new Refusal(409, 'CONFLICT', `Expected a name that is free, got ${shown(name)}. Choose another.`);
+
+// Places in a list that has rows of others, too: a caller goes on from there, and does not read whose row is there.
+
+const algorithm = 'aes-256-gcm';
+const ivBytes = 12;
+const tagBytes = 16;
+
+/** @param of whom it is for: for another it opens nothing */
+function sealCursor(ring: KeyRing, of: string, name: string): string {
+  const iv = crypto().randomBytes(ivBytes);
+  const cipher = crypto().createCipheriv(algorithm, keyOf(ring, of), iv);
+  const sealed = Buffer.concat([cipher.update(name, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+}
+
+/** `null` = it is none, or was made by a key that does not sign any more. */
+function openCursor(ring: KeyRing, of: string, place: string): string | null {
+  const bytes = Buffer.from(place, 'base64url');
+  try {
+    const decipher = crypto().createDecipheriv(algorithm, keyOf(ring, of), bytes.subarray(0, ivBytes), {
+      authTagLength: tagBytes,
+    });
+    decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+    const opened = decipher.update(bytes.subarray(ivBytes + tagBytes));
+    return Buffer.concat([opened, decipher.final()]).toString('utf8');
+  } catch {
+    return null;
+  }
+}
+
+const keyOf = (ring: KeyRing, of: string): Buffer =>
+  Buffer.from(ring.sign(`longshore place in a list for ${JSON.stringify(of)}`), 'hex');

@@ -9,7 +9,7 @@ import { type Argument, type Command, type Definition, defineCommand, type Resul
 import type { ExitCode } from '../errors.ts';
 import { count, plain } from '../output/ui.ts';
 import type { Session } from '../session.ts';
-import { wholeIds } from './job-ids.ts';
+import { wholeIds } from './select-jobs.ts';
 
 interface Target<Found> {
   readonly target: string;

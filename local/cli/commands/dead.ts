@@ -19,8 +19,7 @@ import { type Column, count, number, span, type Under, when } from '../output/ui
 import type { Session } from '../session.ts';
 import { attemptsTable, payloadText, withoutStack } from './attempts.ts';
 import { payloadFlag, payloadOf } from './enqueue.ts';
-import { idArgs, shortIds, wholeIds } from './job-ids.ts';
-import { firstOf, pageFlags, unknownJob } from './select-jobs.ts';
+import { firstOf, idArgs, pageFlags, shortIds, unknownJob, wholeIds } from './select-jobs.ts';
 
 export const filterFlags = {
   job: flag('--job <name>', 'only of this job', name),

@@ -10,7 +10,7 @@ import { notFound, usage } from '../errors.ts';
 import type { Session } from '../session.ts';
 import { change, changeJobs, lower } from './change.ts';
 import { payloadFlag, payloadOf } from './enqueue.ts';
-import { idArgs, wholeId } from './job-ids.ts';
+import { idArgs, wholeId } from './select-jobs.ts';
 
 const cancel = changeJobs(
   'cancel',

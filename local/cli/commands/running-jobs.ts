@@ -4,7 +4,7 @@ import type { Progress } from '../../../core/contract/outcome.ts';
 import type { RecordStore, RunningJob, WorkerBeat } from '../../../core/contract/store.ts';
 import { workerStateOf } from '../../../core/kit/worker-state.ts';
 import { type Column, number, span, type Ui } from '../output/ui.ts';
-import { shortIds } from './job-ids.ts';
+import { shortIds } from './select-jobs.ts';
 
 /** Short enough for a line; JSON has the whole name. */
 export const nameOf = ({ host, pid }: WorkerBeat): string => `${host.split('.', 1)[0]}:${pid}`;

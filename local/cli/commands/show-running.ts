@@ -4,8 +4,7 @@ import type { App } from '../../../core/kernel/app/app.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import type { Input } from '../definition.ts';
 import type { Io } from '../io.ts';
-import { number, plain, span } from '../output/ui.ts';
-import { cutTo } from '../output/width.ts';
+import { cutTo, number, plain, span } from '../output/ui.ts';
 import { shareText } from './running-jobs.ts';
 
 const everyMs = 1_000;

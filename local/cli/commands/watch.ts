@@ -8,8 +8,7 @@ import { within } from '../../waiting.ts';
 import type { Input, Result } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
 import type { Io } from '../io.ts';
-import { createUi, number, plain, span, type Ui } from '../output/ui.ts';
-import { columnsOf, cutTo, wrapped } from '../output/width.ts';
+import { columnsOf, createUi, cutTo, number, plain, span, type Ui, wrapped } from '../output/ui.ts';
 import { untilStopped } from './until-stopped.ts';
 
 export interface Watched<Picture extends object> {

@@ -6,7 +6,7 @@ import type { KeyRing } from '../../../core/envelope/signing.ts';
 import { alertStates } from '../../../core/features/alerts/show.ts';
 import { keepsSchedules } from '../../../core/kernel/enqueue/backends.ts';
 import { CannotLook, check } from '../../../core/kit/diagnosis/checks-of.ts';
-import { type Answer, deadLettersWithin, schedulesTicked } from '../commands/health-checks.ts';
+import { type Answer, deadLettersWithin, schedulesTicked } from '../commands/health.ts';
 import { count, span, when } from '../output/ui.ts';
 import type { DoctorFacts } from './facts.ts';
 

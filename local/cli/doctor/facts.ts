@@ -6,7 +6,7 @@ import type { DiagnosisRequest } from '../../../core/contract/diagnosis.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
 import { goneAfterMs } from '../../../core/kit/worker-state.ts';
 import { needsOfQueues } from '../../settings.ts';
-import { healthFacts } from '../commands/health-checks.ts';
+import { healthFacts } from '../commands/health.ts';
 import type { Input } from '../definition.ts';
 
 export type DoctorFacts = Awaited<ReturnType<typeof doctorFacts>>;

@@ -4,8 +4,7 @@ import type { Clock } from '../../../core/base/clock.ts';
 import type { Check, Looked, Problem, Severity } from '../../../core/contract/diagnosis.ts';
 import { within } from '../../waiting.ts';
 import { explain } from '../errors.ts';
-import { count, plain, type Style, span, type Ui } from '../output/ui.ts';
-import { wrapped } from '../output/width.ts';
+import { count, plain, type Style, span, type Ui, wrapped } from '../output/ui.ts';
 
 export interface Finding extends Required<Problem> {
   readonly id: string;

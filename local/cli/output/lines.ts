@@ -2,8 +2,7 @@
 
 import { isWait, type LongshoreEvent } from '../../../core/base/events.ts';
 import { masked } from '../../../core/base/mask.ts';
-import { count, plain, type Style, span, type Ui } from './ui.ts';
-import { columnsOf, cutTo, padTo, wrapped } from './width.ts';
+import { columnsOf, count, cutTo, padTo, plain, type Style, span, type Ui, wrapped } from './ui.ts';
 
 export type EventLine = readonly [sign: string, style: Style, what: string, detail: string];
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { columnsOf } from '../../../local/cli/output/width.ts';
+import { columnsOf } from '../../../local/cli/output/ui.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { cli, json, project, shopConfig } from './kit.ts';
 

@@ -5,7 +5,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { columnsOf } from '../../../local/cli/output/width.ts';
+import { columnsOf } from '../../../local/cli/output/ui.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { cli, json, project, type Surroundings, shopOn } from './kit.ts';
 import { runCli } from './spawned.ts';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { eventLineText } from '../../../local/cli/output/lines.ts';
-import { createUi } from '../../../local/cli/output/ui.ts';
-import { columnsOf } from '../../../local/cli/output/width.ts';
+import { columnsOf, createUi } from '../../../local/cli/output/ui.ts';
 
 const detail = '421 busy, the server of 邮件 asks to come again later '.repeat(6).trim();
 const lineOf = (name: string, columns: number | null) =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shortIds } from '../../../local/cli/commands/job-ids.ts';
+import { shortIds } from '../../../local/cli/commands/select-jobs.ts';
 
 const of = (ids: readonly string[]): string[] => ids.map(shortIds(ids));
 const begins = '01a21486-80c6-79c1';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createUi, number, plain, short } from '../../../local/cli/output/ui.ts';
-import { columnsOf, fitted } from '../../../local/cli/output/width.ts';
+import { columnsOf, createUi, fitted, number, plain, short } from '../../../local/cli/output/ui.ts';
 
 const id = '0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
 const row = { id, job: 'j'.repeat(128), error: `no such address, ${'and so on '.repeat(30)}` };

@@ -9,6 +9,7 @@ import { adminOf } from '../../../kernel/enqueue/admin-of.ts';
 import { scoped } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { goneAfterMs, workerTotals } from '../../../kit/worker-state.ts';
+import { Refusal } from '../../http/problem.ts';
 import type { Live } from '../api.ts';
 
 export interface LiveFeed {
@@ -139,3 +140,62 @@ function textOf(error: unknown): string {
   const text = error instanceof Error ? error.message : shown(error);
   return cut(text, longestText);
 }
+
+export interface LiveStreams {
+  open(): ReadableStream<Uint8Array>;
+  /** Ends all of them; browsers open another one when the program is back. */
+  close(): void;
+}
+
+/** Of one process. Each is a connection that is held. */
+const mostStreams = 100;
+/** A browser that takes no more is left out until it does: the next event says all that it has missed. */
+const mostWaiting = 3;
+
+/** `api/events`: each event is whole, so a browser that comes back needs no others. */
+export function liveStreams(feed: LiveFeed): LiveStreams {
+  const open = new Set<() => void>();
+  return {
+    open() {
+      if (open.size >= mostStreams) {
+        throw new Refusal(
+          429,
+          'RATE_LIMIT',
+          `Expected at most ${mostStreams} open pages, got another one. Close some, then reload this one.`,
+          { headers: { 'retry-after': '10' } },
+        );
+      }
+      const encoder = new TextEncoder();
+      let end = () => {};
+      return new ReadableStream<Uint8Array>(
+        {
+          start(controller) {
+            const write = (text: string): void => controller.enqueue(encoder.encode(text));
+            write('retry: 2000\n\n');
+            const stop = feed.listen((live) => {
+              if ((controller.desiredSize ?? 0) > 0) write(live ? eventOf(live) : ': waiting\n\n');
+            });
+            end = () => {
+              stop();
+              open.delete(close);
+            };
+            const close = (): void => {
+              end();
+              controller.close();
+            };
+            open.add(close);
+          },
+          cancel() {
+            end();
+          },
+        },
+        new CountQueuingStrategy({ highWaterMark: mostWaiting }),
+      );
+    },
+    close() {
+      for (const close of open) close();
+    },
+  };
+}
+
+const eventOf = (live: Live): string => `event: live\ndata: ${JSON.stringify(live)}\n\n`;

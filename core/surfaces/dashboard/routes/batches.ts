@@ -3,9 +3,8 @@ import type { ChainedJobView } from '../../../kernel/app/chain.ts';
 import { eachOf } from '../../../kernel/enqueue/backends.ts';
 import type { BatchDetail, BatchList, ChainView, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
-import { missing, unavailable } from './find.ts';
 import { noRecords } from './jobs.ts';
-import { oneOf, pageQuery, queryOf } from './query.ts';
+import { missing, oneOf, pageQuery, queryOf, unavailable } from './query.ts';
 
 export const listBatches: Run = async (endpoint, { url, visitor }) => {
   const { max = 100, ...after } = queryOf(url, pageQuery);

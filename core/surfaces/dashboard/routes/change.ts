@@ -11,7 +11,7 @@ import { Refusal } from '../../http/problem.ts';
 import type { Visitor } from '../access/identify.ts';
 import type { Done } from '../api.ts';
 import type { Run } from '../call.ts';
-import { knownName, missing } from './find.ts';
+import { knownName, missing } from './query.ts';
 
 /**
  * What an operator does to something with a name, as its record has it. A name that there is not is refused before.

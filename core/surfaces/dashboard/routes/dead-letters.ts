@@ -12,14 +12,15 @@ import type {
 import { ndjson } from '../answer/responses.ts';
 import type { DeadLetterView, Done } from '../api.ts';
 import type { Call, Endpoint, Run } from '../call.ts';
-import { missing, noAdmin, unavailable } from './find.ts';
 import {
   anything,
   flag,
   integer,
   integerMember,
   membersOf,
+  missing,
   moment,
+  noAdmin,
   numberMember,
   oneOf,
   pageQuery,
@@ -27,6 +28,7 @@ import {
   sentPayload,
   text,
   textMember,
+  unavailable,
   wholeQuery,
   wrong,
 } from './query.ts';

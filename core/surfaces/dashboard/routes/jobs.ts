@@ -16,8 +16,18 @@ import { goneAfterMs, runnerOf } from '../../../kit/worker-state.ts';
 import { keeperOf } from '../../../operations/resources.ts';
 import type { Done, JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Run } from '../call.ts';
-import { missing, unavailable } from './find.ts';
-import { moment, oneOf, pageQuery, queryOf, sentPayload, text, type Whole, wholeQuery } from './query.ts';
+import {
+  missing,
+  moment,
+  oneOf,
+  pageQuery,
+  queryOf,
+  sentPayload,
+  text,
+  unavailable,
+  type Whole,
+  wholeQuery,
+} from './query.ts';
 
 const filter = {
   queue: text,

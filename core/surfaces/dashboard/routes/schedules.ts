@@ -11,8 +11,7 @@ import { isStored } from '../../../operations/resources.ts';
 import type { ScheduleDetail, ScheduleView, StoredScheduleList, StoredScheduleView } from '../api.ts';
 import type { Run } from '../call.ts';
 import { change } from './change.ts';
-import { knownName, missing, unavailable } from './find.ts';
-import { pageQuery, queryOf, text } from './query.ts';
+import { knownName, missing, pageQuery, queryOf, text, unavailable } from './query.ts';
 
 export const listSchedules: Run = async ({ client }) =>
   Promise.all(client.app.schedules.map(async (schedule) => (await lookAt(client, schedule)).view));

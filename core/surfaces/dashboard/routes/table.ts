@@ -6,24 +6,24 @@ import { Refusal } from '../../http/problem.ts';
 import type { Route, Run } from '../call.ts';
 import * as batches from './batches.ts';
 import * as chains from './batches.ts';
-import { listCapabilities } from './capabilities.ts';
 import { change, withId } from './change.ts';
 import * as dead from './dead-letters.ts';
 import * as jobs from './jobs.ts';
-import * as limits from './limits.ts';
 import {
   causeFault,
   listAlerts,
   listAudit,
+  listCapabilities,
   openEvents,
   showLive,
   showOverview,
   showSession,
 } from './overview.ts';
 import { noQuery } from './query.ts';
+import * as limits from './queues.ts';
 import * as queues from './queues.ts';
+import * as workers from './queues.ts';
 import * as schedules from './schedules.ts';
-import * as workers from './workers.ts';
 
 /** With a query that its page checks. */
 const search = (path: string, run: Run): Route => ({ path, method: 'GET', run });
