@@ -28,12 +28,8 @@ import { type BeginTransaction, withTransactions } from './transactions.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export type { AttemptResult } from '../../core/kernel/attempt/attempt.ts';
-export {
-  type ExampleBackend,
-  type ExampleStoreOptions,
-  exampleBackend,
-  exampleStore,
-} from './example-backend.ts';
+export { exampleBackend } from './example-backend.ts';
+export { type ExampleStoreOptions, exampleStore } from './example-store.ts';
 export { describeBackend } from './laws/backend.ts';
 export { describeEntrypoint } from './laws/entrypoint.ts';
 export type { Bench, Harness, Runner } from './laws/harness.ts';
