@@ -2,7 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { checkInteger } from '../../../core/base/checks.ts';
 import { config, type ErrorCode, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
@@ -47,7 +47,7 @@ export function openDatabase(caller: string, options: SqliteFileOptions) {
   const rollback = db.prepare('ROLLBACK');
   return {
     version,
-    prepare: (sql: string): StatementSync => db.prepare(sql),
+    prepare: (sql: string) => createStatement(db, sql),
     /** Runs one or more statements outside a transaction of ours. Any error is thrown as a LongshoreError. */
     run: <T>(during: string, work: () => T): T => translating(path, during, work),
     /** Runs `work` in one write transaction; any error rolls it back. */
@@ -65,6 +65,31 @@ export function openDatabase(caller: string, options: SqliteFileOptions) {
         }
       }),
     close: () => db.close(),
+  };
+}
+
+/** Named ones are an object. */
+type Values = (SQLInputValue | Record<string, SQLInputValue>)[];
+
+/** Prepared at its first use: a queue has a hundred statements, a process uses some of them, and preparing all takes 2 ms. */
+function createStatement(db: DatabaseSync, sql: string) {
+  let prepared: StatementSync | null = null;
+  let returnsArrays = false;
+  function statement(): StatementSync {
+    if (prepared) return prepared;
+    prepared = db.prepare(sql);
+    prepared.setReturnArrays(returnsArrays);
+    return prepared;
+  }
+  return {
+    get: (...values: Values) => statement().get(...(values as SQLInputValue[])),
+    all: (...values: Values) => statement().all(...(values as SQLInputValue[])),
+    run: (...values: Values) => statement().run(...(values as SQLInputValue[])),
+    iterate: (...values: Values) => statement().iterate(...(values as SQLInputValue[])),
+    /** Before the first use. */
+    setReturnArrays(wanted: boolean): void {
+      returnsArrays = wanted;
+    },
   };
 }
 
