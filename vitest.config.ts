@@ -1,11 +1,21 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { type Extent, projects } from './test/kit/projects.ts';
 
 const extent = (process.env.LONGSHORE_TESTS ?? 'all') as Extent;
 
 // Tests start hundreds of programs. Each takes half of its time to strip the types of the same files, unless Node keeps what came of it.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
+
+/** Law suites are small files that run for minutes: at the end, as files of their size, they would run alone beside idle processors. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project }: TestSpecification) =>
+      ['laws', 'e2e', 'services', 'unit'].indexOf(project.name);
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -23,8 +33,9 @@ export default defineConfig({
     restoreMocks: true,
     pool: 'forks',
     // Most files wait for servers and for other processes: on two cores they would run one after the other by default, and two at
-    // once leave a quarter of the cores idle. The rest has servers that are busy themselves.
-    maxWorkers: extent === 'quick' ? 4 : 3,
+    // once leave a quarter of the cores idle.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     allowOnly: false,
   },
 });

@@ -1,12 +1,14 @@
 /**
  * `node test/run.ts <quick|changed|all> [arguments for vitest]`: what `npm test`, `npm run test:changed` and `npm run test:all` run.
  * `quick` needs Node and npm and nothing else. `changed` runs those of them that import what has changed since the main branch. `all` has everything, and gets the servers for it first; in CI it leaves out what `npm test` has just run.
+ * `programs` gets the servers alone.
  */
 
 import { type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type Extent, isOfClouds } from './kit/projects.ts';
 import { installPrograms } from './kit/servers/install.ts';
 import { newestOfMachine } from './services/postgres/programs.ts';
@@ -15,20 +17,40 @@ const root = resolve(import.meta.dirname, '..');
 const reportOf = (extent: 'quick' | 'all'): string => join(root, `dist/test-${extent}.json`);
 const [wanted, ...args] = process.argv.slice(2);
 
-async function run(command: readonly string[], options: SpawnOptions = {}): Promise<number> {
-  const child = spawn(process.execPath, command, { cwd: root, stdio: 'inherit', ...options });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  return code ?? 1;
+interface Run {
+  /** With the exit code. */
+  readonly ended: Promise<number>;
+  stop(): void;
 }
 
-/** Style and types: in the way of nothing, so both at once. */
-async function checked(): Promise<boolean> {
-  const codes = await Promise.all([
-    run(['node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '--error-on-warnings', '.']),
-    run(['node_modules/typescript/bin/tsc']),
-    run(['node_modules/typescript/bin/tsc', '-p', 'infra/dashboard']),
-  ]);
-  return codes.every((code) => code === 0);
+function run(command: readonly string[], options: SpawnOptions = {}): Run {
+  const child = spawn(process.execPath, command, { cwd: root, stdio: 'inherit', ...options });
+  const ended = (once(child, 'exit') as Promise<[number | null]>).then(([code]) => code ?? 1);
+  return { ended, stop: () => child.kill() };
+}
+
+/** Style and types. Resolves with what those say that found something. */
+async function complaints(): Promise<string> {
+  const checks = [
+    ['node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '--error-on-warnings', '.'],
+    ['node_modules/typescript/bin/tsc'],
+    ['node_modules/typescript/bin/tsc', '-p', 'infra/dashboard'],
+  ];
+  const outputs = checks.map(async (command) => {
+    const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [code, ...said] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
+    return code[0] === 0 ? '' : `${command.join(' ')} failed.\n${said.join('')}`;
+  });
+  return (await Promise.all(outputs)).join('');
+}
+
+/** Style and types take one processor for 15 s, so the tests run beside them, and end early when something is wrong there. */
+async function checkedBeside(tests: Run): Promise<number> {
+  const wrong = await complaints();
+  if (wrong !== '') tests.stop();
+  const code = await tests.ended;
+  process.stdout.write(wrong);
+  return wrong === '' ? code : 1;
 }
 
 const git = (...command: readonly string[]): string | null => {
@@ -52,7 +74,7 @@ function changesClouds(): boolean {
   return changed === null || `${changed}\n${added}`.split('\n').some(isOfClouds);
 }
 
-async function tested(extent: Extent, report: string, only: readonly string[] = []): Promise<number> {
+async function startTests(extent: Extent, report: string, only: readonly string[] = []): Promise<Run> {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   // The server that comes with npm has been tested by `npm test`: here that of the machine is.
   const postgres = extent === 'quick' ? {} : { POSTGRES_FOLDER: (await newestOfMachine())!.folder };
@@ -65,12 +87,15 @@ async function main(): Promise<number> {
   if (wanted === 'changed') {
     const base = mergeBase();
     if (base === null) throw new Error('Expected a clone with a main branch to compare with. Run npm test.');
-    return (await checked())
-      ? tested('quick', reportOf('quick'), ['--changed', base, '--passWithNoTests'])
-      : 1;
+    const only = ['--changed', base, '--passWithNoTests'];
+    return checkedBeside(await startTests('quick', reportOf('quick'), only));
+  }
+  if (wanted === 'programs') {
+    await installPrograms();
+    return 0;
   }
   if (wanted !== 'quick' && wanted !== 'all') {
-    process.stderr.write('Usage: node test/run.ts <quick|changed|all> [arguments for vitest]\n');
+    process.stderr.write('Usage: node test/run.ts <quick|changed|all|programs> [arguments for vitest]\n');
     return 2;
   }
   const isRest = wanted === 'all' && process.env.CI !== undefined && existsSync(reportOf('quick'));
@@ -78,9 +103,9 @@ async function main(): Promise<number> {
   if (wanted === 'all') await installPrograms();
   if (isRest) {
     process.stdout.write('What npm test has just run here is not run again.\n');
-    return tested('rest', reportOf('all'));
+    return (await startTests('rest', reportOf('all'))).ended;
   }
-  return (await checked()) ? tested(wanted, reportOf(wanted)) : 1;
+  return checkedBeside(await startTests(wanted, reportOf(wanted)));
 }
 
 main().then(

@@ -21,7 +21,7 @@ const tests = {
 /** What takes programs that npm does not bring, root, or minutes. */
 const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   unit: [],
-  laws: ['test/laws/meetings-{service-bus,sqlite}.test.ts'],
+  laws: ['test/laws/{crash-points-sqlite,meetings-service-bus,meetings-sqlite}.test.ts'],
   services: [
     'test/services/redis/meetings.test.ts',
     'test/services/{batches,beanstalkd,chains,move,prometheus,python,redis,unique,waiting}/*.test.ts',

@@ -1,0 +1,3 @@
+import { describeCrashPoints } from './crash-points.ts';
+
+describeCrashPoints('sqlite', 1);
