@@ -4,21 +4,13 @@
  * does not tick twice afterwards.
  */
 
-export interface Watch {
-  /** Of now. */
-  readonly tick: number;
-  /** Ticks from now on, if it does not yet. */
-  start(): void;
-  stop(): void;
-}
-
 const ticksOfSilence = 4;
 
 /**
  * @param silenceMs what is waited for so long, or up to a quarter longer, is late
  * @param look called at each tick: what has been waited for since a tick before `lateBefore` is late. Returns whether to go on ticking
  */
-export function createWatch(silenceMs: number, look: (lateBefore: number) => boolean): Watch {
+export function createWatch(silenceMs: number, look: (lateBefore: number) => boolean) {
   let tick = 0;
   let timer: NodeJS.Timeout | null = null;
 
@@ -31,10 +23,12 @@ export function createWatch(silenceMs: number, look: (lateBefore: number) => boo
     if (!look(tick - ticksOfSilence)) stop();
   }
   return {
-    get tick() {
+    /** Of now. */
+    get tick(): number {
       return tick;
     },
-    start() {
+    /** Ticks from now on, if it does not yet. */
+    start(): void {
       timer ??= setInterval(next, silenceMs / ticksOfSilence).unref();
     },
     stop,

@@ -8,21 +8,10 @@ import type { App } from '../../core/kernel/app/app.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
 
-export interface StepCarrier {
-  /** Before the jobs are put. Resolves with those whose steps cannot come along, and why: they must stay. */
-  bring(jobs: readonly MovedJob[]): Promise<ReadonlyMap<MovedJob, string>>;
-  /** The jobs are at the goal, and gone at the origin. Resolves with how many had steps. */
-  leave(jobs: readonly MovedJob[]): Promise<number>;
-  /** They stay at the origin. */
-  drop(jobs: readonly MovedJob[]): Promise<void>;
-}
+export type StepCarrier = NonNullable<ReturnType<typeof stepCarrier>>;
 
 /** `null` = the origin keeps no steps itself, so there are none to carry. */
-export function stepCarrier(
-  from: QueueBackend,
-  goal: QueueBackend,
-  signing: Pick<App, 'keyRing' | 'clock'>,
-): StepCarrier | null {
+export function stepCarrier(from: QueueBackend, goal: QueueBackend, signing: Pick<App, 'keyRing' | 'clock'>) {
   const { clock } = signing;
   const kept = from.stores?.steps;
   if (!kept) return null;
@@ -33,7 +22,8 @@ export function stepCarrier(
   const each = async (jobs: readonly MovedJob[], work: (job: MovedJob) => Promise<void>): Promise<void> =>
     forEach(jobs.values(), work);
   return {
-    async bring(jobs) {
+    /** Before the jobs are put. Resolves with those whose steps cannot come along, and why: they must stay. */
+    async bring(jobs: readonly MovedJob[]): Promise<ReadonlyMap<MovedJob, string>> {
       const stay = new Map<MovedJob, string>();
       await each(jobs, async (job) => {
         const { message } = job;
@@ -48,7 +38,8 @@ export function stepCarrier(
       });
       return stay;
     },
-    async leave(jobs) {
+    /** The jobs are at the goal, and gone at the origin. Resolves with how many had steps. */
+    async leave(jobs: readonly MovedJob[]): Promise<number> {
       const ours = jobs.filter(({ message }) => carried.delete(message.id));
       await each(ours, async ({ message: { id, queue } }) => {
         if (await leaveSteps(origin, to!, clock, id))
@@ -56,7 +47,8 @@ export function stepCarrier(
       });
       return ours.length;
     },
-    async drop(jobs) {
+    /** They stay at the origin. */
+    async drop(jobs: readonly MovedJob[]): Promise<void> {
       const ours = jobs.filter(({ message }) => carried.delete(message.id));
       await each(ours, ({ message }) => dropCopy(to!, message.id));
     },

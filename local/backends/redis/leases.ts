@@ -1,7 +1,6 @@
 /** Leasing and settling, the hot path: one script call settles a batch of jobs and leases the next. */
 
 import { randomBytes } from 'node:crypto';
-import { slices } from '../../../core/base/slices.ts';
 import type {
   Ack,
   BackendHints,
@@ -15,7 +14,7 @@ import { lostFormat } from '../shared/defaults.ts';
 import { scripts } from './connection.ts';
 import type { Listener } from './listener.ts';
 import { ackedText, arrivalOf, attemptOf, bodyOf, idOf, leasedId, msText, reportText } from './rows.ts';
-import type { RedisState } from './state.ts';
+import { flagsOf, perQueue, type RedisState } from './state.ts';
 
 type LeaseRequest = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
 
@@ -200,19 +199,13 @@ export function createSettler(
     healed.set(queue, (await state.manage('reaping', queue, 'heal', args)) as string);
   }
 
-  async function ack(acks: readonly Ack[]): Promise<boolean[]> {
-    const settled: boolean[] = new Array(acks.length);
-    const byQueue = Map.groupBy(acks.keys(), (i) => acks[i]!.lease.queue);
-    const calls = [...byQueue].flatMap(([queue, all]) =>
-      [...slices(all, mostPerCall)].map(async (indexes) => {
-        const mine = indexes.map((i) => acks[i]!);
-        const answer = await ackAndLease(queue, mine, 0, 0);
-        for (const [n, i] of indexes.entries()) settled[i] = answer.settled[n]!;
-      }),
+  const ack = (acks: readonly Ack[]): Promise<boolean[]> =>
+    perQueue(
+      acks,
+      ({ lease }) => lease.queue,
+      mostPerCall,
+      async (queue, mine) => (await ackAndLease(queue, mine, 0, 0)).settled,
     );
-    await Promise.all(calls);
-    return settled;
-  }
 
   async function nack({ queue, token }: JobLease, { delayMs, countAttempt, report }: Nack): Promise<boolean> {
     const counted = countAttempt ? '1' : '0';
@@ -259,18 +252,16 @@ export function createSettler(
       return settled === 1;
     },
 
-    async renew(leases, leaseMs) {
-      const renewed: boolean[] = new Array(leases.length);
-      const byQueue = Map.groupBy(leases.keys(), (i) => leases[i]!.queue);
-      await Promise.all(
-        [...byQueue].map(async ([queue, indexes]) => {
-          const tokens = indexes.map((i) => leases[i]!.token);
-          const flags = (await state.manage('renewing', queue, 'renew', [`${leaseMs}`, ...tokens])) as string;
-          for (const [n, i] of indexes.entries()) renewed[i] = flags[n] === '1';
-        }),
-      );
-      return renewed;
-    },
+    renew: (leases, leaseMs) =>
+      perQueue(
+        leases,
+        ({ queue }) => queue,
+        Number.POSITIVE_INFINITY,
+        async (queue, mine) => {
+          const args = [`${leaseMs}`, ...mine.map(({ token }) => token)];
+          return flagsOf(await state.manage('renewing', queue, 'renew', args));
+        },
+      ),
 
     async reapExpired(queue) {
       const args = [lost, `${mostReaped}`, state.channel(queue)];

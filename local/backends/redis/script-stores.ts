@@ -12,7 +12,7 @@ import type {
 import type { KeyClaim, KeyStore } from '../../../core/contract/store.ts';
 import { byBatch, mostListedBatches } from '../../../core/kit/records/batch-rules.ts';
 import { scripts } from './connection.ts';
-import type { RedisState } from './state.ts';
+import { flagsOf, type RedisState } from './state.ts';
 
 /** While a script runs the server does nothing else. */
 const mostSlotsPerCall = 500;
@@ -64,8 +64,7 @@ export function redisLimits(state: RedisState): LimitStore {
       const flags: boolean[] = [];
       for (const some of slices(slots, mostSlotsPerCall)) {
         const args = some.flatMap(namesOf);
-        const found = await run('extending slots', 'extend', `${Math.ceil(holdMs)}`, ...args);
-        for (const flag of found as string) flags.push(flag === '1');
+        flags.push(...flagsOf(await run('extending slots', 'extend', `${Math.ceil(holdMs)}`, ...args)));
       }
       return flags;
     },

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../../core/base/clock.ts';
 import { config, LongshoreError } from '../../../core/base/errors.ts';
+import { slices } from '../../../core/base/slices.ts';
 import { createWarnings } from '../../../core/kit/warnings.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { createLink, type RedisClient, scripts } from './connection.ts';
@@ -10,6 +11,32 @@ import type { ResolvedOptions } from './options.ts';
 export type RedisState = ReturnType<typeof createState>;
 
 const repeatWarningMs = 60_000;
+
+/** What a script says of each of its arguments, a character each. */
+export const flagsOf = (flags: unknown): boolean[] => Array.from(flags as string, (flag) => flag === '1');
+
+/** Asks queue by queue, about some items at a time. The answers are in the order of the items. */
+export async function perQueue<Item, Answer>(
+  items: readonly Item[],
+  queueOf: (item: Item) => string,
+  mostPerCall: number,
+  ask: (queue: string, some: readonly Item[]) => Promise<Iterable<Answer>>,
+): Promise<Answer[]> {
+  const answers: Answer[] = new Array(items.length);
+  const byQueue = Map.groupBy(items.keys(), (i) => queueOf(items[i]!));
+  const calls = [...byQueue].flatMap(([queue, all]) =>
+    [...slices(all, mostPerCall)].map(async (indexes) => {
+      let n = 0;
+      for (const answer of await ask(
+        queue,
+        indexes.map((i) => items[i]!),
+      ))
+        answers[indexes[n++]!] = answer;
+    }),
+  );
+  await Promise.all(calls);
+  return answers;
+}
 
 export function createState(options: ResolvedOptions) {
   const { prefix, listen, pollMs, clock, serverTime, ageingMs, maxBodyBytes, retention } = options;

@@ -7,7 +7,7 @@ import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { type MovedJob, positionOfMoved, type QueueTransfer } from '../../move/contract.ts';
 import { scripts } from './connection.ts';
 import { type Found, heldOf, jobText, nextSortKey } from './rows.ts';
-import { knownElsewhere, type RedisState } from './state.ts';
+import { flagsOf, knownElsewhere, type RedisState } from './state.ts';
 
 const mostPerCall = 500;
 
@@ -72,11 +72,11 @@ export function redisTransfer(state: RedisState): QueueTransfer {
       return count;
     },
     async remove(queue, ids) {
-      let flags = '';
+      const gone: boolean[] = [];
       for (const some of slices(ids, mostPerCall))
-        flags += (await run('removing', queue, 'remove', [state.channel(queue), ...some])) as string;
+        gone.push(...flagsOf(await run('removing', queue, 'remove', [state.channel(queue), ...some])));
       state.waiters.wake(queue); // in a group another one may have come forward
-      return ids.map((_, i) => flags[i] === '1');
+      return gone;
     },
   };
 }

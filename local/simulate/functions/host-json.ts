@@ -23,42 +23,30 @@ export interface HostSettings {
   readonly routePrefix: string;
 }
 
+type Section = Readonly<Record<string, unknown>>;
 interface HostJson {
   readonly functionTimeout?: unknown;
-  readonly extensions?: {
-    readonly serviceBus?: {
-      readonly maxConcurrentCalls?: unknown;
-      readonly maxConcurrentSessions?: unknown;
-      readonly sessionIdleTimeout?: unknown;
-      readonly maxAutoLockRenewalDuration?: unknown;
-      readonly autoCompleteMessages?: unknown;
-      readonly prefetchCount?: unknown;
-    };
-    readonly http?: { readonly routePrefix?: unknown };
-  };
+  readonly extensions?: { readonly serviceBus?: Section; readonly http?: Section };
 }
 
 /** Of the folder of the app's main file, or of one above it. Throws `CONFIG` for a wrong value. */
 export function hostSettings(folder: string): HostSettings {
   const path = hostJsonAbove(folder);
   const { functionTimeout, extensions: { serviceBus = {}, http = {} } = {} } = path ? read(path) : {};
-  const count = (name: 'maxConcurrentCalls' | 'maxConcurrentSessions', fallback: number): number => {
+  const count = (name: string, fallback: number): number => {
     const { [name]: value = fallback } = serviceBus;
     if (Number.isInteger(value) && (value as number) >= 1) return value as number;
     throw wrong(path, name, 'a whole number of 1 or more');
   };
+  const span = (name: string, fallbackMs: number): number =>
+    timeSpan(path, name, serviceBus[name], fallbackMs);
   return {
     path,
     functionTimeoutMs: timeSpan(path, 'functionTimeout', functionTimeout, 1_800_000),
     maxConcurrentCalls: count('maxConcurrentCalls', 16),
     maxConcurrentSessions: count('maxConcurrentSessions', 8),
-    sessionIdleMs: timeSpan(path, 'sessionIdleTimeout', serviceBus.sessionIdleTimeout, 60_000),
-    maxLockRenewalMs: timeSpan(
-      path,
-      'maxAutoLockRenewalDuration',
-      serviceBus.maxAutoLockRenewalDuration,
-      300_000,
-    ),
+    sessionIdleMs: span('sessionIdleTimeout', 60_000),
+    maxLockRenewalMs: span('maxAutoLockRenewalDuration', 300_000),
     completes: serviceBus.autoCompleteMessages !== false,
     prefetchCount: Number(serviceBus.prefetchCount ?? 0) || 0,
     routePrefix: String(http.routePrefix ?? 'api'),
