@@ -13,21 +13,25 @@ import type { RoutedClient, RoutingOptions } from './client.ts';
 
 const code = door(() => import('./verbs.ts'));
 
-const verbs = [
-  'enqueue',
-  'enqueueMany',
-  'status',
-  'result',
-  'cancel',
-  'update',
-  'promote',
-  'remove',
-  'emit',
-  'metrics',
-  'batch',
-  'chain',
-  'close',
-] as const;
+/** What a client has beside them: facts, and members with verbs of their own. */
+type Others = 'app' | 'backend' | 'stores' | 'name' | 'backends' | 'batches' | 'chains' | 'schedules';
+
+/** A member that is not here would be that of the first backend alone, so it does not compile. */
+const verbs = {
+  enqueue: true,
+  enqueueMany: true,
+  status: true,
+  result: true,
+  cancel: true,
+  update: true,
+  promote: true,
+  remove: true,
+  emit: true,
+  metrics: true,
+  batch: true,
+  chain: true,
+  close: true,
+} satisfies Readonly<Record<Exclude<keyof Client, Others>, true>>;
 
 /** Throws `CONFIG`. Does not ask for keys. */
 export function route(app: App, backends: Backends, options: RoutingOptions): RoutedClient {
@@ -57,7 +61,8 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
   );
   const client: Record<string, unknown> = { ...clients.get(here[0]!), backends: clients };
   client.schedules = schedulesOf(() => client as unknown as RoutedClient);
-  for (const verb of verbs) client[verb] = async (...call: never) => (await real())[verb]!(...call);
+  for (const verb of Object.keys(verbs))
+    client[verb] = async (...call: never) => (await real())[verb]!(...call);
   client.batches = verbsOf(batchVerbs, async () => code((it) => it.batchesOfAll(clients)));
   client.chains = verbsOf(chainVerbs, async () => code((it) => it.chainsOfAll(clients)));
   return client as unknown as RoutedClient;

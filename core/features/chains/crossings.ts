@@ -10,10 +10,8 @@ export const crossings = {
     remove: 'The chain ends with the link, and counts as `cancelled`.',
     update: 'The link runs with the new payload, and hands on what it returns then.',
     clear: 'The chain ends with the link, and counts as `cancelled`.',
-    purge:
-      'A link whose record is gone has `null`. The chain is known until the record of its last link is gone.',
-    retention:
-      'A link whose record is gone has `null`. A chain whose last link keeps no record counts as `completed`.',
+    purge: 'A link whose record is gone has `null`. A chain of which no record is left is not known.',
+    retention: 'A link whose record is gone has `null`. A chain of which no record is left is not known.',
     'retry of a dead letter':
       'The chain goes on from this link. Jobs of the same link that have completed do not run again.',
     'edit of a dead letter': 'The chain goes on from this link, with what it returns for the new payload.',

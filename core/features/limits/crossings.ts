@@ -18,7 +18,7 @@ export const crossings = {
     remove: 'It leaves its lines at once.',
     update: 'It asks for the limits of the new payload when it comes again.',
     promote: 'It asks for its slots now, and waits on where there is none.',
-    clear: 'The jobs leave their lines at once.',
+    clear: 'The jobs leave their lines, or are passed over when their turn comes.',
     'retry of a dead letter': 'It asks for its slots like a new job. A rate counts its earlier attempts too.',
     'edit of a dead letter':
       'It asks for the slots of the new payload. A rate counts its earlier attempts too.',

@@ -26,7 +26,8 @@ export const crossings = {
     "a step of the host's clock":
       'An attempt counts in the minute that its host says. A clock that is put back by up to 5 minutes goes on in its last one.',
     move: 'They stay at the source.',
-    'a late relay of an outbox': 'A job counts when it has run, and waits from its own time on.',
+    'a late relay of an outbox':
+      'The wait of a job begins at its own time, so the time in the outbox is part of it.',
     failover: 'An attempt counts on the backend that the job ran on, and `metrics()` adds up all.',
     'a process without the backend': '`metrics()` adds up the backends that the process uses.',
     'a transaction': 'An attempt whose commit fails counts as failed.',

@@ -20,7 +20,8 @@ export const crossings = {
       'The attempt fails and is retried. A step whose memory could not be written runs again.',
     'a worker that is killed': 'The step that ran runs again. Steps that are done do not.',
     'a stale owner': 'It cannot write a step: its attempt ends, and the owner of the lease goes on.',
-    'a second delivery': 'Both copies have one memory: a step that one has done is done for the other.',
+    'a second delivery':
+      'A copy that runs beside the job sees its steps. One that comes when the job has ended begins anew, unless it has an idempotency key.',
     "a step of the host's clock": 'Sleeps and timeouts go by the clock of the host, and end early.',
     move: 'They go along, signed anew, between backends that keep them themselves. Else the job stays.',
     'a process without the backend': 'Its `emit` reaches the jobs of the backends that it uses.',
