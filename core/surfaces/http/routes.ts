@@ -93,6 +93,22 @@ export function match(path: string, method: string, hasMetrics: boolean) {
   return null;
 }
 
+/** An object that has some of these members and no others. */
+async function bodyOf(
+  { maxBodyBytes }: Endpoint,
+  request: Request,
+  what: string,
+  form: string,
+  members: readonly string[],
+): Promise<Readonly<Record<string, unknown>>> {
+  const body = await readJson(request, maxBodyBytes);
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw unfit(`${form}, got ${shown(body)}`);
+  const unknown = Object.keys(body).find((member) => !members.includes(member));
+  if (unknown !== undefined) throw unfit(`only ${members.join(', ')} in ${what}, got ${shown(unknown)}`);
+  return body as Readonly<Record<string, unknown>>;
+}
+
 const eventMembers = ['payload', 'key', 'keepMs'];
 
 async function emitEvent(endpoint: Endpoint, call: Call, event: string): Promise<Answer> {
@@ -102,12 +118,8 @@ async function emitEvent(endpoint: Endpoint, call: Call, event: string): Promise
     const detail = `Expected an event that this credential may emit, got ${shown(event)}. Ask for a credential with this event.`;
     throw new Refusal(403, 'FORBIDDEN', detail);
   }
-  const body = await readJson(request, endpoint.maxBodyBytes);
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw unfit(`an object with any of ${eventMembers.join(', ')}, got ${shown(body)}`);
-  const unknown = Object.keys(body).find((member) => !eventMembers.includes(member));
-  if (unknown !== undefined)
-    throw unfit(`only ${eventMembers.join(', ')} in an event, got ${shown(unknown)}`);
+  const form = `an object with any of ${eventMembers.join(', ')}`;
+  const body = await bodyOf(endpoint, request, 'an event', form, eventMembers);
   const { payload, ...options } = body as { payload?: unknown } & EmitOptions;
   if (payload !== undefined) assertFlat(payload);
   if (caller.tenantId !== null && options.keepMs !== undefined)
@@ -221,14 +233,10 @@ const scheduleMembers = ['job', 'payload', 'cron', 'everyMs', 'timezone', 'overl
 async function putSchedule(endpoint: Endpoint, call: Call, name: string): Promise<Answer> {
   checkCaller(call, schedule);
   const { app } = endpoint.client;
-  const body = await readJson(call.request, endpoint.maxBodyBytes);
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw unfit(`a schedule { "job", "payload", "cron" or "everyMs" }, got ${shown(body)}`);
-  const unknown = Object.keys(body).find((member) => !scheduleMembers.includes(member));
-  if (unknown !== undefined)
-    throw unfit(`only ${scheduleMembers.join(', ')} in a schedule, got ${shown(unknown)}`);
+  const form = 'a schedule { "job", "payload", "cron" or "everyMs" }';
+  const body = await bodyOf(endpoint, call.request, 'a schedule', form, scheduleMembers);
   assertJson(body, 'schedule');
-  const { job: jobName, ...definition } = body as Record<string, unknown>;
+  const { job: jobName, ...definition } = body;
   if (typeof jobName !== 'string') throw unfit(`"job" to be the name of a job, got ${shown(jobName)}`);
   if (call.caller.jobs && !call.caller.jobs.has(jobName)) {
     const detail = `Expected a job that this credential may enqueue, got ${shown(jobName)}. Ask for a credential with this job.`;

@@ -354,7 +354,9 @@ describe('migrate', () => {
   });
 
   it('calls a backend that offers it', async () => {
-    const offering = shopOn('{ ...memory(), migrate: async () => ({ from: 1, to: 3 }) }');
+    const offering = shopOn(
+      '{ ...memory(), stores: { ...memory().stores, migrate: async () => ({ from: 1, to: 3 }) } }',
+    );
     const cwd = project({ 'longshore.config.ts': offering });
     expect((await cli(cwd, ['migrate'])).stdout).toBe('memory went from version 1 to 3.\n');
   });

@@ -5,7 +5,6 @@ import { decoded } from '../../http/mount.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { Route, Run } from '../call.ts';
 import * as batches from './batches.ts';
-import * as chains from './batches.ts';
 import { change, withId } from './change.ts';
 import * as dead from './dead-letters.ts';
 import * as jobs from './jobs.ts';
@@ -20,9 +19,7 @@ import {
   showSession,
 } from './overview.ts';
 import { noQuery } from './query.ts';
-import * as limits from './queues.ts';
 import * as queues from './queues.ts';
-import * as workers from './queues.ts';
 import * as schedules from './schedules.ts';
 
 /** With a query that its page checks. */
@@ -47,9 +44,9 @@ const routes: readonly Route[] = [
   post('queues/:name/pause', change('queues.pause')),
   post('queues/:name/resume', change('queues.resume')),
   post('queues/:name/clear', change('queues.clear')),
-  search('limits', limits.listLimits),
-  post('limits/reset', limits.resetLimit),
-  get('stopped', limits.listStopped),
+  search('limits', queues.listLimits),
+  post('limits/reset', queues.resetLimit),
+  get('stopped', queues.listStopped),
   post('stopped/:name/pause', change('jobs.pause')),
   post('stopped/:name/resume', change('jobs.resume')),
   post('stopped/:name/close-breaker', change('jobs.closeBreaker')),
@@ -64,7 +61,7 @@ const routes: readonly Route[] = [
   search('batches/:id/children', batches.listChildren),
   lasting(post('batches/:id/cancel', change('batches.cancel'))),
   lasting(post('batches/:id/retry', change('batches.retryFailed'))), // of a million children many may have failed
-  get('chains/:id', chains.showChain),
+  get('chains/:id', batches.showChain),
   post('chains/:id/cancel', change('chains.cancel')),
   search('dead', dead.listDeadLetters),
   search('dead/groups', dead.groupDeadLetters),
@@ -79,7 +76,7 @@ const routes: readonly Route[] = [
   post('schedules/:name/run', change('schedules.run', withId)),
   post('schedules/:name/pause', change('schedules.pause')),
   post('schedules/:name/resume', change('schedules.resume')),
-  get('workers', workers.listWorkers),
+  get('workers', queues.listWorkers),
   post('workers/:id/drain', change('workers.drain')),
   get('alerts', listAlerts),
   search('audit', listAudit),
