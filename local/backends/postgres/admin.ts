@@ -5,8 +5,7 @@ import type { MovableAdmin } from '../../move/contract.ts';
 import { GroupState } from '../shared/groups.ts';
 import { storable, textArray } from './arrays.ts';
 import type { Row } from './client.ts';
-import { refusal } from './enqueue.ts';
-import { factArrays } from './facts.ts';
+import { factArrays, refusal } from './enqueue.ts';
 import { deadColumns, deadOf, peekedOf } from './rows.ts';
 import { recordNames, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
@@ -96,7 +95,7 @@ interface Where {
 
 const wholeOf = (row: Row): DeadLetter => ({ ...deadOf(row), body: row[7] as string });
 
-export function postgresDeadLetters(state: PostgresState, maxBodyBytes: number): DeadLetters {
+function postgresDeadLetters(state: PostgresState, maxBodyBytes: number): DeadLetters {
   const { db, ageingMs } = state;
   const s = db.schema;
 

@@ -14,8 +14,8 @@ import {
   type Statement,
 } from './client.ts';
 import { isUndone, isUnprepared, postgresError } from './errors.ts';
-import { type MigrationResult, makeDays, migrate, versionOf } from './migrate.ts';
 import { createQueryRunner } from './query-runner.ts';
+import { type MigrationResult, makeDays, migrate, versionOf } from './schema.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:5432/database`. Either this or `pool`. */

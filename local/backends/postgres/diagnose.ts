@@ -10,8 +10,7 @@ import { onClient, type Row, rowsOn } from './client.ts';
 import type { Database } from './database.ts';
 import { postgresError } from './errors.ts';
 import { createListener } from './listen.ts';
-import { versionOf } from './migrate.ts';
-import { create } from './schema.ts';
+import { create, versionOf } from './schema.ts';
 
 /** What the doctor knows of a database. */
 interface DiagnosedDatabase {

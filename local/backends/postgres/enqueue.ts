@@ -1,15 +1,15 @@
 /** The sending side. Calls that come together share a statement, each with its own result. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
+import type { MessageFacts } from '../../../core/contract/outcome.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { notifying } from '../shared/notifier.ts';
 import { sharing } from '../shared/sharing.ts';
-import { bigintArray, intArray, textArray } from './arrays.ts';
+import { bigintArray, intArray, storable, textArray } from './arrays.ts';
 import { insertOne } from './enqueue-sql.ts';
 import { isAboutData, isCopy, postgresError } from './errors.ts';
-import { factArrays, storedFacts } from './facts.ts';
-import { groupArrays } from './group-pieces.ts';
+import { storedKey } from './keys.ts';
 import type { PostgresState } from './state.ts';
 
 /** A longer statement would keep other writers waiting for more than some 10 ms. */
@@ -200,3 +200,26 @@ export function sinceOf(messages: readonly OutgoingMessage[]): number | null {
   }
   return since === Number.POSITIVE_INFINITY ? null : since - skewMs;
 }
+
+type StoredFacts = readonly [key: string | null, schedule: string | null, facts: string | null];
+
+const nothing: StoredFacts = [null, null, null];
+const storedText = (text: string | undefined): string | null => (text === undefined ? null : storedKey(text));
+
+/** What is stored of a message's facts: all as JSON, and beside it what is searched for. */
+export function storedFacts(facts: MessageFacts | undefined): StoredFacts {
+  if (!facts) return nothing;
+  return [storedText(facts.idempotencyKey), storedText(facts.schedule), JSON.stringify(facts)];
+}
+
+/** An array of each, or `null` for each where no message has any. */
+export function factArrays(messages: readonly { readonly facts?: MessageFacts }[]): (Buffer | null)[] {
+  if (!messages.some(({ facts }) => facts)) return [null, null, null];
+  const all = messages.map(({ facts }) => storedFacts(facts));
+  return [0, 1, 2].map((i) => textArray(all.map((one) => one[i]!)));
+}
+
+export const groupArrays = (messages: readonly Pick<OutgoingMessage, 'group' | 'order'>[]): Buffer[] => [
+  textArray(messages.map(({ group }) => group && storable(group))),
+  textArray(messages.map(({ order }) => order ?? null)),
+];

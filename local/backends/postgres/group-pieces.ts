@@ -1,8 +1,6 @@
 /** Pieces that the functions and statements for groups share. */
 
-import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import { GroupState } from '../shared/groups.ts';
-import { storable, textArray } from './arrays.ts';
 
 /** A state that the planner does not know: to find one of a group it may else read all of the queue that are not in line, by `grouped_busy`. */
 export const unknown = (state: number): string => `(SELECT ${state}::smallint)`;
@@ -32,11 +30,6 @@ export const cameSetting = 'longshore.came_forward';
 
 /** Queues in which a job came forward in this transaction, with spaces between them; NULL or '' = in none. */
 export const cameForward = `current_setting('${cameSetting}', true)`;
-
-export const groupArrays = (messages: readonly Pick<OutgoingMessage, 'group' | 'order'>[]): Buffer[] => [
-  textArray(messages.map(({ group }) => group && storable(group))),
-  textArray(messages.map(({ order }) => order ?? null)),
-];
 
 /** Answers of a function's call, then the queues in which jobs came forward by it. */
 export const thenCame = (call: string): string =>

@@ -151,11 +151,10 @@ export const cancelPayload = 'a cancel';
 /** A channel's name has at most 63 bytes. */
 export const channelOf = (schema: string): string => `longshore ${schema}`;
 
-/** Hears of the ends of jobs by NOTIFY, on a connection and a channel of this process. */
 /** With fewer a worker, a relay and this would leave none for the jobs: callers poll. */
 const fewestToHear = 5;
 
-/** `null` = it cannot listen. */
+/** Hears of the ends of jobs by NOTIFY, on a connection and a channel of this process. `null` = it cannot listen. */
 export function postgresEnds({ db, clock, at }: Pick<PostgresState, 'db' | 'clock' | 'at'>, listen: boolean) {
   if (!listen || db.connections < fewestToHear) return null;
   const s = db.schema;

@@ -9,7 +9,7 @@ import { postgresError } from './errors.ts';
 import { createListener, safetyPollMs } from './listen.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
-import { createTransactionCheck } from './transaction-check.ts';
+import { createTransactionCheck } from './transactions.ts';
 
 /**
  * The backend's outbox; closed with the backend.
@@ -144,7 +144,7 @@ interface Which {
 type Send = Parameters<OutboxTable['move']>[3];
 
 /** @param lockName of the database; the target's name is added to it */
-export function createMove(state: PostgresState, lockName: string) {
+function createMove(state: PostgresState, lockName: string) {
   const { db } = state;
   const s = db.schema;
 

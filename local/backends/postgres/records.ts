@@ -131,10 +131,6 @@ export function postgresRecords(state: PostgresState, ends: PostgresEnds): Recor
   };
 }
 
-/**
- * Lists of records, page by page, in the order in which the jobs came: by `seq`, which a job keeps for life. A page looks at so many
- * rows of each table at most, so that what is rare in a long backlog or a long history takes several short calls, and no long one.
- */
 type Query = RecordFilter & { readonly after?: string };
 /** Adds a value to the parameters; gives its name in the text. */
 export type Put = (value: string | number | null | readonly string[]) => string;
@@ -156,8 +152,13 @@ const tableOf: Readonly<Record<JobStatus, TableName>> = {
   expired: 'dead',
 };
 
-/** @param keptSince what ended before that is past its retention, though its day is not dropped yet */
-export function createPages(state: PostgresState, keptSince: (at: string) => string) {
+/**
+ * Lists of records, page by page, in the order in which the jobs came: by `seq`, which a job keeps for life. A page looks at so many
+ * rows of each table at most, so that what is rare in a long backlog or a long history takes several short calls, and no long one.
+ *
+ * @param keptSince what ended before that is past its retention, though its day is not dropped yet
+ */
+function createPages(state: PostgresState, keptSince: (at: string) => string) {
   const { db } = state;
   const s = db.schema;
   const tables = recordTables(s);

@@ -13,7 +13,7 @@ export const purgeTexts = (s: string, now: string): string =>
   removeSome(`${s}.texts`, 'name', `ends_at <= (SELECT ${now}) ORDER BY ends_at`);
 
 /** `$1` is the caller's time, or NULL for the database's. */
-export const textStatements = (table: string) => {
+const textStatements = (table: string) => {
   const now = timeOf('$1');
   const columns = `text, version, ${now} - written_at, name`;
   return {

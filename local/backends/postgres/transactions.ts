@@ -10,13 +10,12 @@ import type {
 } from '../../../core/contract/queue.ts';
 import { type PostgresClient, queryTimeoutMs } from './client.ts';
 import type { Database } from './database.ts';
-import { sinceOf, sorted } from './enqueue.ts';
+import { sinceOf, sorted, storedFacts } from './enqueue.ts';
 import { postgresError, sqlState } from './errors.ts';
-import { storedFacts } from './facts.ts';
 import type { Leases } from './leases.ts';
+import { schemaVersion, seeNewSchemas } from './schema.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
-import { createTransactionCheck } from './transaction-check.ts';
 
 type Transactions = Required<Pick<QueueBackend, 'now' | 'enqueueIn' | 'begin'>>;
 
@@ -167,7 +166,7 @@ const lasting = [
  *
  * @param released called when the connection is back in the pool, or closed
  */
-export async function openTransaction(
+async function openTransaction(
   client: PostgresClient,
   db: Database,
   leases: Leases,
@@ -333,4 +332,42 @@ const lost = (loss: unknown): LongshoreError =>
 /** The attempt has failed as if its handler had thrown. */
 function refused(why: string, cause?: unknown): LongshoreError {
   return new LongshoreError('HANDLER', `The handler's transaction was rolled back: ${why}.`, { cause });
+}
+
+type TransactionClient = SqlTransaction & Pick<PostgresClient, 'getTransactionStatus'>;
+
+/**
+ * What must be true of a caller's transaction before anything is written in it. Throws `OPTION` for a `tx` outside a transaction, because
+ * there each statement commits by itself; and what `Database.ready` throws.
+ */
+export function createTransactionCheck(db: Database): (tx: TransactionClient) => Promise<void> {
+  const s = db.schema;
+  let ready = false;
+
+  /** Reads the version in the transaction itself: the pool may have no connection left, when all are in transactions that wait here. */
+  async function current(tx: SqlTransaction): Promise<boolean> {
+    const found = await tx.query('SELECT to_regclass($1) IS NOT NULL AS found', [`${s}.longshore`]);
+    if (!(found.rows[0] as { found: boolean }).found) return false;
+    const { rows } = await tx.query(`SELECT version FROM ${s}.longshore`);
+    return Number((rows[0] as { version: number } | undefined)?.version) === schemaVersion;
+  }
+
+  return async (tx) => {
+    try {
+      if (!ready && !(await current(tx))) {
+        await db.ready();
+        await tx.query(seeNewSchemas);
+      }
+      ready = true;
+      // LOCK TABLE works in a transaction only, and this lock blocks nothing but dropping the table.
+      if (tx.getTransactionStatus?.() !== 'T')
+        await tx.query(`LOCK TABLE ${s}.longshore IN ACCESS SHARE MODE`);
+    } catch (cause) {
+      const isOutside = sqlState(cause) === '25P01';
+      if (!isOutside) throw postgresError('joining your transaction', cause);
+      const expected =
+        'Expected tx to be in a transaction, got one outside. Pass it between BEGIN and COMMIT.';
+      throw new LongshoreError('OPTION', expected, { cause });
+    }
+  };
 }

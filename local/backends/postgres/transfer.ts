@@ -9,9 +9,8 @@ import { GroupState, groupingIn } from '../shared/groups.ts';
 import { JobState, reportLine, reportsIn } from '../shared/report-lines.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { Row } from './client.ts';
-import { refusal } from './enqueue.ts';
-import { factArrays } from './facts.ts';
-import { groupArrays, groupingOf } from './group-pieces.ts';
+import { factArrays, groupArrays, refusal } from './enqueue.ts';
+import { groupingOf } from './group-pieces.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 

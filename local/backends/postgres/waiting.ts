@@ -2,8 +2,7 @@ import type { PendingJobs, WaitingChange, WaitingJob } from '../../../core/contr
 import { GroupState } from '../shared/groups.ts';
 import { notifying } from '../shared/notifier.ts';
 import { storable, textArray } from './arrays.ts';
-import { refusal } from './enqueue.ts';
-import { storedFacts } from './facts.ts';
+import { refusal, storedFacts } from './enqueue.ts';
 import { cameFrom, thenCame } from './group-pieces.ts';
 import type { PostgresState } from './state.ts';
 

@@ -9,7 +9,7 @@ import { createEndWatchers } from '../../../core/kit/records/end-watchers.ts';
 
 type WatchedJob = Parameters<NonNullable<RecordStore['watchEnd']>>[0];
 
-export interface EndSource {
+interface EndSource {
   /** Listens to the ends of such jobs from now on. It calls `changed` when it hears them, and when it does no longer. */
   start(job: WatchedJob): void;
   hears(job: WatchedJob): boolean;

@@ -3,9 +3,9 @@
 import type { TextRange } from '../../../core/contract/texts.ts';
 
 /** In the order of databases, which compare bytes of UTF-8. */
-const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+export const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 
-export interface TextBounds {
+interface TextBounds {
   readonly from: string;
   /** Whether the range has a text of the name `from`. */
   readonly hasFrom: boolean;

@@ -126,7 +126,7 @@ const ofAll = `
   SELECT * FROM (${behind(`${isDead} AND ended = ${JobState.failed}`)})
   UNION ALL SELECT * FROM (${behind(`${isDead} AND ended = ${JobState.expired}`)})`;
 
-export function sqliteDeadLetters(state: SqliteState, maxBodyBytes: number): DeadLetters {
+function sqliteDeadLetters(state: SqliteState, maxBodyBytes: number): DeadLetters {
   const { db, clock } = state;
   const newest = (columns: string, positions: string) =>
     db.prepare(`

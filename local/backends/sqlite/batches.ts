@@ -23,43 +23,36 @@ interface Stored extends BatchState {
   readonly sender: string;
 }
 
-/** Statements are prepared when they are used, so that a worker without batches does not pay for them. */
-function statements({ db }: Pick<SqliteState, 'db'>) {
-  return {
-    read: db.prepare('SELECT state FROM batches WHERE id = ?'),
-    write: db.prepare(`
-      INSERT INTO batches (id, seq, look_at, ends_at, state) VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM batches), ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET look_at = excluded.look_at, ends_at = excluded.ends_at, state = excluded.state`),
-    count: db.prepare('UPDATE batches SET ends_at = ?, state = ? WHERE id = ?'),
-    list: db.prepare(`
-      SELECT state FROM batches WHERE seq < coalesce((SELECT seq FROM batches WHERE id = ?), ${Number.MAX_SAFE_INTEGER})
-      ORDER BY seq DESC LIMIT ?`),
-    due: db.prepare('SELECT state FROM batches WHERE look_at <= ? ORDER BY look_at LIMIT ?'),
-    looked: db.prepare('UPDATE batches SET look_at = ? WHERE id = ?'),
-    readMarks: db.prepare('SELECT ended, failed FROM batch_marks WHERE batch = ? AND block = ?'),
-    writeMarks: db.prepare(`
-      INSERT INTO batch_marks (batch, block, ended, failed) VALUES (?, ?, ?, ?)
-      ON CONFLICT DO UPDATE SET ended = excluded.ended, failed = excluded.failed`),
-    past: db.prepare(`SELECT id FROM batches WHERE ends_at <= ? LIMIT ${stepSize}`),
-    removeMarks: db.prepare('DELETE FROM batch_marks WHERE batch = ?'),
-    remove: db.prepare('DELETE FROM batches WHERE id = ?'),
-  };
-}
+const statements = {
+  read: 'SELECT state FROM batches WHERE id = ?',
+  write: `
+    INSERT INTO batches (id, seq, look_at, ends_at, state) VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM batches), ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET look_at = excluded.look_at, ends_at = excluded.ends_at, state = excluded.state`,
+  count: 'UPDATE batches SET ends_at = ?, state = ? WHERE id = ?',
+  list: `
+    SELECT state FROM batches WHERE seq < coalesce((SELECT seq FROM batches WHERE id = ?), ${Number.MAX_SAFE_INTEGER})
+    ORDER BY seq DESC LIMIT ?`,
+  due: 'SELECT state FROM batches WHERE look_at <= ? ORDER BY look_at LIMIT ?',
+  looked: 'UPDATE batches SET look_at = ? WHERE id = ?',
+  readMarks: 'SELECT ended, failed FROM batch_marks WHERE batch = ? AND block = ?',
+  writeMarks: `
+    INSERT INTO batch_marks (batch, block, ended, failed) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET ended = excluded.ended, failed = excluded.failed`,
+  past: `SELECT id FROM batches WHERE ends_at <= ? LIMIT ${stepSize}`,
+  removeMarks: 'DELETE FROM batch_marks WHERE batch = ?',
+  remove: 'DELETE FROM batches WHERE id = ?',
+};
 
 export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): BatchStore & Purgeable {
-  let prepared: ReturnType<typeof statements> | null = null;
-  const sql = () => {
-    prepared ??= statements({ db });
-    return prepared;
-  };
+  const sql = db.prepareAll(statements);
 
   function read(id: string): Stored | null {
-    const row = sql().read.get(id);
+    const row = sql.read.get(id);
     return row ? (JSON.parse(row.state as string) as Stored) : null;
   }
 
   function write(state: Stored, lookAt: number | null): BatchState {
-    sql().write.run(state.id, lookAt, endOfBatch(state), JSON.stringify(state));
+    sql.write.run(state.id, lookAt, endOfBatch(state), JSON.stringify(state));
     return shown(state);
   }
 
@@ -71,7 +64,7 @@ export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>):
   }
 
   const marksOf = (id: string, block: number): Marks =>
-    (sql().readMarks.get(id, block) as Marks | undefined) ?? noMarks(blockSize);
+    (sql.readMarks.get(id, block) as Marks | undefined) ?? noMarks(blockSize);
 
   /** Changes marks, and resolves with what that changes of the counts. */
   function changeMarks<T extends { readonly number: number }>(
@@ -88,7 +81,7 @@ export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>):
       for (const one of ones) change(marks, one.number % blockSize, one);
       ended += countBits(marks.ended);
       failed += countBits(marks.failed);
-      sql().writeMarks.run(id, block, marks.ended, marks.failed);
+      sql.writeMarks.run(id, block, marks.ended, marks.failed);
     }
     return { ended, failed };
   }
@@ -103,7 +96,7 @@ export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>):
     const succeeded = state.succeeded + more.ended - more.failed;
     const counted = { ...state, succeeded, failed, changedAt: now };
     if (isAllEnded(counted)) return settle(counted, now).completedAt !== null;
-    sql().count.run(now + keepSilentMs, JSON.stringify(counted), id);
+    sql.count.run(now + keepSilentMs, JSON.stringify(counted), id);
     return false;
   }
 
@@ -152,7 +145,7 @@ export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>):
       return state && shown(state);
     },
     async list({ after = '', max = mostListedBatches }) {
-      const rows = db.run('listing batches', () => sql().list.all(after, max));
+      const rows = db.run('listing batches', () => sql.list.all(after, max));
       return rows.map(({ state }) => shown(JSON.parse(state as string)));
     },
     async cancel(id) {
@@ -189,11 +182,11 @@ export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>):
       return transaction('looking for batches', (now) => {
         const found: BatchState[] = [];
         for (;;) {
-          const due = sql().due.all(now, max - found.length);
+          const due = sql.due.all(now, max - found.length);
           for (const row of due) {
             const state = JSON.parse(row.state as string) as Stored;
             const isQuiet = state.completedAt !== null || state.changedAt + quietMs <= now;
-            sql().looked.run(isQuiet ? now + everyMs : state.changedAt + quietMs, state.id);
+            sql.looked.run(isQuiet ? now + everyMs : state.changedAt + quietMs, state.id);
             if (isQuiet) found.push(shown(state));
           }
           if (due.length === 0 || found.length === max) return found;
@@ -201,10 +194,10 @@ export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>):
       });
     },
     purgeNow(now) {
-      const past = sql().past.all(now);
+      const past = sql.past.all(now);
       for (const { id } of past) {
-        sql().removeMarks.run(id as string);
-        sql().remove.run(id as string);
+        sql.removeMarks.run(id as string);
+        sql.remove.run(id as string);
       }
       return past.length;
     },

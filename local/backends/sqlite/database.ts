@@ -48,6 +48,10 @@ export function openDatabase(caller: string, options: SqliteFileOptions) {
   return {
     version,
     prepare: (sql: string) => createStatement(db, sql),
+    prepareAll: <Name extends string>(texts: Readonly<Record<Name, string>>) =>
+      Object.fromEntries(
+        Object.entries<string>(texts).map(([name, sql]) => [name, createStatement(db, sql)]),
+      ) as Record<Name, ReturnType<typeof createStatement>>,
     /** Runs one or more statements outside a transaction of ours. Any error is thrown as a LongshoreError. */
     run: <T>(during: string, work: () => T): T => translating(path, during, work),
     /** Runs `work` in one write transaction; any error rolls it back. */

@@ -165,9 +165,9 @@ function byRank(a: { rank: number; seq: number }, b: { rank: number; seq: number
   return a.rank - b.rank || a.seq - b.seq;
 }
 
-/** Ends leases. A lease is found by its row number AND its nonce, so a stale owner finds nothing to settle. */
 type Settler = JobSettler & { readonly hints: Required<Pick<BackendHints, 'ackAndFetch' | 'reapsForAll'>> };
 
+/** Ends leases. A lease is found by its row number AND its nonce, so a stale owner finds nothing to settle. */
 export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leases): Settler {
   const { db, clock, retention, narrowRows } = state;
   const { groups } = narrowRows;

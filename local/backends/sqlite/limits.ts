@@ -17,6 +17,7 @@ import {
   shownHold,
   waiterUntil,
 } from '../../../core/kit/records/limit-rules.ts';
+import { isBefore } from '../shared/text-range.ts';
 import { stepSize } from './schema.ts';
 import type { Purgeable, SqliteState } from './state.ts';
 
@@ -68,16 +69,7 @@ export const limitStatements = {
 } as const;
 
 export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): LimitStore & Purgeable {
-  const prepare = () =>
-    Object.fromEntries(
-      Object.entries(limitStatements).map(([name, sql]) => [name, db.prepare(sql)]),
-    ) as Record<keyof typeof limitStatements, ReturnType<typeof db.prepare>>;
-  let prepared: ReturnType<typeof prepare> | undefined;
-  /** Prepared when they are first used, so that a worker without limits does not pay for them. */
-  const sql = () => {
-    prepared ??= prepare();
-    return prepared;
-  };
+  const sql = db.prepareAll(limitStatements);
 
   /** The time is that of the write lock: who waited for it would else go by an earlier one. */
   const transaction = <T>(during: string, work: (now: number) => T): T =>
@@ -86,7 +78,7 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
   type Found = Obstacles & { readonly ended: number };
   /** @param holder the slot of this one is none */
   const obstaclesOf = (key: string, holder: string, now: number) =>
-    sql().obstacles.get(key, now, holder) as unknown as Found;
+    sql.obstacles.get(key, now, holder) as unknown as Found;
 
   /** @param crowds by key, a rank that has as many ahead as are counted: behind it there are as many */
   function takeOne(
@@ -95,27 +87,27 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
     crowds: Map<string, number>,
   ): SlotAnswer {
     const found = obstaclesOf(key, holder, now);
-    if (found.ended > 0) sql().removeEndedSlots.run(key, now);
+    if (found.ended > 0) sql.removeEndedSlots.run(key, now);
     const answer = answerOf(asked, found, now, () => {
       if (asked.rank > (crowds.get(key) ?? Infinity)) return mostAhead;
-      sql().removeWaiter.run(waiter, key);
-      const ahead = sql().ahead.get(key, now, asked.rank, waiter)!.count as number;
+      sql.removeWaiter.run(waiter, key);
+      const ahead = sql.ahead.get(key, now, asked.rank, waiter)!.count as number;
       if (ahead === mostAhead) crowds.set(key, asked.rank);
       return ahead;
     });
     if (answer.taken) {
-      sql().writeSlot.run(key, holder, owner, asked.limit, now + Math.ceil(asked.holdMs));
-      sql().removeWaiter.run(waiter, key);
+      sql.writeSlot.run(key, holder, owner, asked.limit, now + Math.ceil(asked.holdMs));
+      sql.removeWaiter.run(waiter, key);
     } else {
       const until = waiterUntil(now, answer.waitMs);
-      sql().writeWaiter.run(waiter, key, queue, asked.rank, asked.limit, until);
+      sql.writeWaiter.run(waiter, key, queue, asked.rank, asked.limit, until);
     }
     return answer;
   }
 
   function wakeSome(key: string, max: number, now: number): SlotWaiter[] {
     type First = { readonly holder: string; readonly queue: string; readonly most: number } | undefined;
-    const first = () => sql().firstWaiter.get(key, now) as First;
+    const first = () => sql.firstWaiter.get(key, now) as First;
     const woken: SlotWaiter[] = [];
     let next = first();
     if (!next) return [];
@@ -123,7 +115,7 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
     const most = heldUntil === null ? Math.min(max, freeSlots(used, [next.most, limit ?? Infinity])) : 0;
     for (; next && woken.length < most; next = first()) {
       const { holder, queue } = next;
-      sql().removeWaiter.run(holder, key);
+      sql.removeWaiter.run(holder, key);
       woken.push({ key, holder, queue });
     }
     return woken;
@@ -131,14 +123,14 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
 
   function stateOf(key: string, now: number): LimitState {
     const { used, limit, heldUntil } = obstaclesOf(key, '', now);
-    const slots = sql().slots.all(key, now) as { holder: string; until: number }[];
+    const slots = sql.slots.all(key, now) as { holder: string; until: number }[];
     return {
       key,
       limit,
       used,
       slots: slots.map(({ holder, until }) => ({ holder, until })),
       heldUntil: heldUntil === null ? null : shownHold(heldUntil),
-      waiting: sql().countWaiters.get(key, now)!.count as number,
+      waiting: sql.countWaiters.get(key, now)!.count as number,
     };
   }
 
@@ -153,7 +145,7 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
       return transaction('extending slots', (now) =>
         slots.map(
           ({ key, holder, owner }) =>
-            sql().extendSlot.run(key, now, holder, owner, now + Math.ceil(holdMs)).changes === 1,
+            sql.extendSlot.run(key, now, holder, owner, now + Math.ceil(holdMs)).changes === 1,
         ),
       );
     },
@@ -161,7 +153,7 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
       return transaction('freeing slots', (now) => {
         const counts = new Map<string, number>();
         for (const { key, holder, owner } of slots)
-          if (sql().removeSlot.run(key, now, holder, owner).changes === 1)
+          if (sql.removeSlot.run(key, now, holder, owner).changes === 1)
             counts.set(key, (counts.get(key) ?? 0) + 1);
         return [...counts].flatMap(([key, count]) => wakeSome(key, count, now));
       });
@@ -172,12 +164,12 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
     async hold(key, ms) {
       const now = clock.now();
       const until = endOfHold(now, ms);
-      if (until > now) db.run('holding a limit', () => sql().hold.run(key, until));
+      if (until > now) db.run('holding a limit', () => sql.hold.run(key, until));
     },
     async reset(key) {
       return transaction('resetting a limit', (now) => {
-        const slots = sql().removeSlots.run(key, now).changes;
-        const holds = sql().removeHold.run(key, now).changes;
+        const slots = sql.removeSlots.run(key, now).changes;
+        const holds = sql.removeHold.run(key, now).changes;
         return Number(slots) + Number(holds) > 0;
       });
     },
@@ -185,22 +177,22 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
       const now = clock.now();
       return db.run('listing limits', () => {
         const shown: LimitState[] = [];
-        const [from, begin] = isBefore(after, prefix) ? [prefix, sql().firstKey] : [after, sql().nextKey];
+        const [from, begin] = isBefore(after, prefix) ? [prefix, sql.firstKey] : [after, sql.nextKey];
         let next = begin.get(from, now)!.key as string | null;
         while (shown.length < max && next?.startsWith(prefix)) {
           shown.push(stateOf(next, now));
-          next = sql().nextKey.get(next, now)!.key as string | null;
+          next = sql.nextKey.get(next, now)!.key as string | null;
         }
         return shown;
       });
     },
     async leave(holders) {
       transaction('leaving limits', () => {
-        for (const holder of holders) sql().removeWaits.run(holder);
+        for (const holder of holders) sql.removeWaits.run(holder);
       });
     },
     async waitsFor(holder) {
-      const rows = db.run('reading limits', () => sql().waitsFor.all(holder, clock.now()));
+      const rows = db.run('reading limits', () => sql.waitsFor.all(holder, clock.now()));
       return rows.map(({ key }) => key as string);
     },
     purgeNow: (now) =>
@@ -211,6 +203,3 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
       }, 0),
   };
 }
-
-/** In the order of SQLite, which compares bytes. */
-const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;

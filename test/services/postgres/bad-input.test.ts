@@ -222,7 +222,7 @@ describe('a schema whose version', () => {
   it.each([
     ['is newer is refused, even by who may migrate', 99, true, /version 99|got 99.*Upgrade this process/],
     ['is newer is refused', 99, false, /got 99.*Upgrade this process/],
-    ['is older is refused by who may not migrate', 0, false, /got version 0\. Run `longshore migrate`/],
+    ['is older is refused by who may not migrate', 10, false, /got version 10\. Run `longshore migrate`/],
     ['is none is refused by who may not migrate', null, false, /got no tables\. Run `longshore migrate`/],
   ])('%s', async (_name, version, migrate, expected) => {
     const backend = postgres({ url: ownerUrl, schema: await atVersion(version), migrate });
