@@ -25,7 +25,7 @@ export interface Intent {
 }
 
 /** Stored as JSON, so the names of its members stay. */
-interface Begun {
+export interface Begun {
   /** The lock of the last delivery, a new one for each. */
   readonly token: string;
   /** Deliveries that were not taken back. */
