@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the bundle of a worker', () => {
-  it('starts with at most 150 KB: less is no faster', () => {
+  it('starts with at most 120 KB: less is no faster', () => {
     expect(scheduled.startBytes).toBeLessThanOrEqual(mostBytes);
   });
 
