@@ -11,22 +11,27 @@ export interface SdkClient {
 }
 
 interface Target {
+  /** Used instead of one of our own. */
+  readonly client?: SdkClient | undefined;
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;
 }
 
+interface Service {
+  /** The name of its package. */
+  readonly sdk: string;
+  /** Where the SDK sends requests, as far as that is known. */
+  readonly goesTo: string | undefined;
+  /** Of one request. Without an end, a request that is never answered would hold its job for ever. */
+  readonly timeoutMs: number;
+}
+
 /**
- * The client that was given, or one of our own; either may send only where the guard allows it.
- * @param goesTo where the SDK sends requests, as far as that is known
- * @param sdk the name of its package
- * @param timeoutMs of one request. Without an end, a request that is never answered would hold its job for ever.
+ * The client that was given, or one of our own; either may send only where the guard allows it. Closing leaves the given one open.
  */
 export function openClient<Client extends SdkClient>(
-  given: SdkClient | undefined,
-  { region, endpoint }: Target,
-  goesTo: string | undefined,
-  timeoutMs: number,
-  sdk: string,
+  { client: given, region, endpoint }: Target,
+  { sdk, goesTo, timeoutMs }: Service,
   create: (settings: object) => Client,
 ): Client {
   if (given) return guarded(given as Client);

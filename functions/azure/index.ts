@@ -11,14 +11,13 @@ import { knownAbilities } from '../../core/kernel/enqueue/known-abilities.ts';
 import type { OtherBackends } from '../../core/routing/other-backends.ts';
 import type { HttpOptions } from '../../core/surfaces/http/index.ts';
 import {
+  answerHttp,
   checkHost,
   type FunctionsApp,
   type HostContext,
   type HttpRequestLike,
   type HttpResponseInit,
   loadFunctions,
-  requestOf,
-  resultOf,
 } from './app/http.ts';
 import { createRunning, type Running } from './app/instance.ts';
 import { createWorker, type WorkerOptions } from './app/worker.ts';
@@ -174,6 +173,5 @@ function createEnqueueHandler(
     const { createHttpHandler } = await import('../../core/surfaces/http/index.ts');
     return createHttpHandler(client, options);
   });
-  return (request, context) =>
-    running.within(context, async () => resultOf(await (await handler())(await requestOf(request))));
+  return (request, context) => running.within(context, () => answerHttp(request, handler));
 }

@@ -3,7 +3,7 @@
 import type { RecordFilter } from '../../contract/store.ts';
 import { cursorOf, listedOf, matches, positionIn, wrongCursor } from './filter.ts';
 import type { RecordRow } from './row.ts';
-import type { RecordQuery, RowPage } from './store.ts';
+import type { RecordQuery, RecordTable, RowPage } from './store.ts';
 
 /** A record where an index lists it. */
 export interface Entry {
@@ -15,8 +15,7 @@ export interface Entry {
 export interface Index {
   /** The next so many after this position, in the order of the list; fewer = there are no more. `null` = from its beginning. */
   next(after: string | null, count: number): Promise<readonly Entry[]>;
-  /** Ids that are not there are left out. */
-  read(ids: readonly string[]): Promise<readonly RecordRow[]>;
+  readonly read: RecordTable['read'];
   isPosition(text: string): boolean;
 }
 
@@ -61,6 +60,7 @@ async function rowsAt(
   entries: readonly Entry[],
   filter: RecordFilter,
 ): Promise<Map<string, RecordRow>> {
-  const rows = await index.read([...new Set(entries.map(({ id }) => id))]);
-  return new Map(rows.filter((row) => matches(listedOf(row), filter)).map((row) => [row.id, row]));
+  const found = await index.read([...new Set(entries.map(({ id }) => id))]);
+  const rows = found.map(({ row }) => row).filter((row) => matches(listedOf(row), filter));
+  return new Map(rows.map((row) => [row.id, row]));
 }

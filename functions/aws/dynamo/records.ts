@@ -5,7 +5,7 @@ import { fitted } from '../../../core/kit/records/fit.ts';
 import { type Index, pageIn } from '../../../core/kit/records/pages.ts';
 import { finalStatuses, pastOf, shardOf, statuses } from '../../../core/kit/records/partitions.ts';
 import { agesFrom, isDead, type RecordRow } from '../../../core/kit/records/row.ts';
-import type { Past, RecordQuery, RecordTable, RowPage, Versioned } from '../../../core/kit/records/store.ts';
+import type { Past, RecordQuery, RecordTable, Versioned } from '../../../core/kit/records/store.ts';
 import type { Dynamo, Item } from './sdk.ts';
 import {
   expiry,
@@ -60,10 +60,8 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     add: (rows) => dynamo.call('recording', (api) => forEach(rows, (row) => api.write(itemOf(row), null))),
     write: (row, over) => dynamo.call('recording', (api) => api.write(itemOf(row), over)),
 
-    async page(query, max, past) {
-      const rowsOf = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
-      return pageOf(dynamo, rowsOf, query, max, past);
-    },
+    page: (query, max, past) =>
+      pageIn({ next: entriesOf(dynamo, query, past), read, isPosition: isSortKey }, query, max),
 
     // DynamoDB itself removes keys, and what is past the store's own retention.
     async purge(past, now) {
@@ -88,15 +86,6 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
 const isSortKey = (text: string): boolean => /^\d{16,}#/.test(text);
 /** After those of all moments. */
 const lastSortKey = ':';
-
-const pageOf = (
-  dynamo: Dynamo,
-  read: Index['read'],
-  query: RecordQuery,
-  max: number,
-  past: Past,
-): Promise<RowPage> =>
-  pageIn({ next: entriesOf(dynamo, query, past), read, isPosition: isSortKey }, query, max);
 
 /** What the index says of time, status, queue and job. */
 function entriesOf(dynamo: Dynamo, query: RecordQuery, past: Past): Index['next'] {

@@ -34,17 +34,11 @@ export type DynamoApi = Awaited<ReturnType<typeof openApi>>;
 const batchSize = 100;
 const timeoutMs = 5_000;
 
-export async function openApi({ table: TableName, client: given, ...target }: DynamoTableOptions) {
+async function openApi(options: DynamoTableOptions) {
+  const { table: TableName } = options;
   const sdk = await import('@aws-sdk/client-dynamodb').catch(optional('@aws-sdk/client-dynamodb'));
-  const create = (settings: object) => new sdk.DynamoDBClient(settings);
-  const client = openClient(
-    given,
-    target,
-    endpointFor('DYNAMODB', target),
-    timeoutMs,
-    '@aws-sdk/client-dynamodb',
-    create,
-  );
+  const service = { sdk: '@aws-sdk/client-dynamodb', goesTo: endpointFor('DYNAMODB', options), timeoutMs };
+  const client = openClient(options, service, (settings) => new sdk.DynamoDBClient(settings));
 
   async function readBatch(pks: readonly string[]): Promise<Item[]> {
     const found: Item[] = [];
@@ -162,7 +156,7 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
       return status === 'ENABLED' || status === 'ENABLING' ? AttributeName : null;
     },
     close(): void {
-      if (!given) client.destroy();
+      if (!options.client) client.destroy();
     },
   };
 }

@@ -3,7 +3,7 @@
 import { config, shown } from '../../../core/base/errors.ts';
 import { optional } from '../../../core/base/optional.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { serviceOf } from '../../../core/kit/service.ts';
+import { cloudPayloads } from '../../../core/kit/clouds/payloads.ts';
 import { endpointFor, openClient, type Remedies, type SdkClient, sdkError } from '../sdk-client.ts';
 
 /**
@@ -11,24 +11,16 @@ import { endpointFor, openClient, type Remedies, type SdkClient, sdkError } from
  * longer than messages and dead letters live.
  */
 export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
-  const { bucket, prefix = 'longshore/claims/' } = options;
+  const { bucket } = options;
   if (typeof bucket !== 'string' || !/^[A-Za-z0-9._:/-]{3,}$/.test(bucket)) {
     throw config(`s3Payloads() expects bucket to be the name of a bucket, got ${shown(bucket)}.`);
   }
-  if (typeof prefix !== 'string' || prefix.startsWith('/')) {
-    throw config(
-      `s3Payloads() expects prefix to be text that does not begin with "/", got ${shown(prefix)}.`,
-    );
-  }
-  const { call } = serviceOf(
+  return cloudPayloads(
+    's3Payloads()',
+    options.prefix,
     () => openS3(options),
     (during, error) => sdkError(`S3 failed while ${during} (bucket ${bucket})`, error, remedies),
   );
-  return {
-    put: (key, bytes) => call('keeping a payload', (s3) => s3.put(prefix + key, bytes)),
-    get: (key, maxBytes) => call('fetching a payload', (s3) => s3.get(prefix + key, maxBytes)),
-    delete: (key) => call('removing a payload', (s3) => s3.delete(prefix + key)),
-  };
 }
 
 const remedies: Remedies = {
@@ -40,22 +32,16 @@ const remedies: Remedies = {
 
 const timeoutMs = 30_000;
 
-async function openS3({
-  bucket: Bucket,
-  client: given,
-  ...target
-}: S3PayloadsOptions): Promise<PayloadStore> {
+async function openS3(options: S3PayloadsOptions): Promise<PayloadStore> {
+  const { bucket: Bucket } = options;
   const sdk = await import('@aws-sdk/client-s3').catch(optional('@aws-sdk/client-s3'));
   const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } = sdk;
-  const forcePathStyle = target.endpoint !== undefined;
-  const create = (settings: object) => new sdk.S3Client({ ...settings, forcePathStyle });
+  const forcePathStyle = options.endpoint !== undefined;
+  const service = { sdk: '@aws-sdk/client-s3', goesTo: endpointFor('S3', options), timeoutMs };
   const client = openClient(
-    given,
-    target,
-    endpointFor('S3', target),
-    timeoutMs,
-    '@aws-sdk/client-s3',
-    create,
+    options,
+    service,
+    (settings) => new sdk.S3Client({ ...settings, forcePathStyle }),
   );
   return {
     async put(Key, Body) {

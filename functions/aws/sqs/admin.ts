@@ -10,6 +10,7 @@ import type {
   Replacement,
 } from '../../../core/contract/admin.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
+import { newestOf } from '../../../core/kit/clouds/queue.ts';
 import { textOfDeadLetter } from '../../../core/kit/records/copies.ts';
 import { inBatches, mostEntries } from './batches.ts';
 import { checkQueue, sqsDiagnosis } from './check.ts';
@@ -164,7 +165,7 @@ export function deadLettersOf(connection: Connection): DeadLetters {
         listed.push(...found.map(({ deadLetter }) => deadLetter));
         return [];
       });
-      return listed.sort((a, b) => b.diedAt - a.diedAt).slice(0, max);
+      return newestOf(listed, max);
     },
     async retry(ids, replaced = new Map()) {
       for (const { body } of replaced.values()) {

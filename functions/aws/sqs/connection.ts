@@ -1,14 +1,26 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK from its first use on. */
 
+import type { Clock } from '../../../core/base/clock.ts';
 import { systemClock } from '../../../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
+import type { Foreign } from '../../../core/contract/foreign.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
 import { serviceOf } from '../../../core/kit/service.ts';
 import { type Remedies, sdkError } from '../sdk-client.ts';
 import type { Failure } from './batches.ts';
-import type { ConnectionOptions } from './options.ts';
 import { type QueueAddress, type Queues, resolveQueues } from './queues.ts';
-import { createScheduler } from './scheduler.ts';
-import { openSqs } from './sdk.ts';
+import { createScheduler, type SchedulerOptions } from './scheduler.ts';
+import { openSqs, type SqsAccess } from './sdk.ts';
+
+export interface ConnectionOptions extends SqsAccess {
+  /** Counts deliveries that were no attempts. FIFO queues need it, others do not. */
+  readonly keys?: KeyStore;
+  /** Delays over 15 minutes by EventBridge Scheduler. @default messages that go round every 15 minutes */
+  readonly scheduler?: SchedulerOptions;
+  /** By queue: messages of other programs that are jobs here, by the rules of `foreign()`. @default they are rejected */
+  readonly foreign?: Readonly<Record<string, Foreign>>;
+  readonly clock?: Clock;
+}
 
 export type Connection = ReturnType<typeof createConnection>;
 

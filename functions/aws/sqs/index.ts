@@ -9,15 +9,17 @@ import { createPolling } from '../../../core/kit/long-polling.ts';
 import { createRefundedDeliveries } from '../../../core/kit/metadata.ts';
 import type { Admin } from './admin.ts';
 import { mostEntries } from './batches.ts';
-import { createConnection } from './connection.ts';
+import { type ConnectionOptions, createConnection } from './connection.ts';
 import { createSender } from './enqueue.ts';
 import { longestHiddenMs, maxBodyBytes } from './message.ts';
-import type { SqsOptions } from './options.ts';
 import { createLaneOrder, type Queues } from './queues.ts';
 import { type Acceptor, createAcceptor, createReceiver } from './receive.ts';
 import { createSettler, type Settler } from './settle.ts';
 
-export type { SqsOptions } from './options.ts';
+export interface SqsOptions extends ConnectionOptions {
+  /** How long one receive call may wait, 1_000 to 20_000; `close()` waits as long for the last one. @default 5_000 */
+  readonly longPollMs?: number;
+}
 
 export interface SqsBackend extends QueueBackend {
   readonly queues: Queues;

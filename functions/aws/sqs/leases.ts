@@ -3,8 +3,8 @@
  * has deleted anything, and may accept an old handle. So the lease table decides by time whether a lease may still settle.
  */
 
-import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
+import { receiptIn } from '../../../core/kit/clouds/queue.ts';
 import { type Delivery, type Tags, tagsOf } from './message.ts';
 import type { LaneName, QueueAddress } from './queues.ts';
 
@@ -50,15 +50,7 @@ export function leaseFrom(delivery: Delivery, { address, receivedAt, expiresAt, 
   return delivery.refusal === undefined ? lease : { ...lease, refusal: delivery.refusal };
 }
 
-export function receiptOf({ token }: JobLease): Receipt {
-  try {
-    return JSON.parse(token) as Receipt;
-  } catch (cause) {
-    throw new LongshoreError('BACKEND', 'Expected a lease that sqs() has made, got another token.', {
-      cause,
-    });
-  }
-}
+export const receiptOf = (lease: JobLease): Receipt => receiptIn<Receipt>(lease, 'sqs()');
 
 interface Entry {
   readonly endsAt: number;

@@ -1,8 +1,8 @@
 /** Receive calls of a polling worker. For a function, Lambda makes them. */
 
-import { LongshoreError } from '../../../core/base/errors.ts';
-import type { Foreign } from '../../../core/contract/foreign.ts';
+import type { ForeignJob } from '../../../core/contract/foreign.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
+import { asJob } from '../../../core/kit/clouds/queue.ts';
 import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import type { Admin } from './admin.ts';
 import type { Connection } from './connection.ts';
@@ -110,7 +110,7 @@ export function createAcceptor(
       for (const received of deliveries) {
         let delivery = received;
         try {
-          if (rule) delivery = await asJob(rule, name, received);
+          if (rule) delivery = await asJob(rule, received, { ...received, queue: name }, attributesOfJob);
           const counts = fifo && delivery.receiveCount > 1 ? refunds : null;
           const refunded = (await counts?.of(delivery.messageId)) ?? 0;
           const lease = leaseFrom(delivery, { address, receivedAt, expiresAt, refunded });
@@ -139,11 +139,6 @@ export function createAcceptor(
   };
 }
 
-/** A message of another program that the queue's rule takes, as the job it stands for. */
-async function asJob(rule: Foreign, queue: string, delivery: Delivery): Promise<Delivery> {
-  const { messageId, body, sentAt } = delivery;
-  const made = await rule({ queue, messageId, body, sentAt });
-  if (!made) return delivery;
-  if (made instanceof LongshoreError) return { ...delivery, refusal: made.message };
-  return { ...delivery, body: made.body, attributes: { 'longshore.id': made.id, 'longshore.job': made.job } };
-}
+const attributesOfJob = ({ id, job }: ForeignJob) => ({
+  attributes: { 'longshore.id': id, 'longshore.job': job },
+});

@@ -7,12 +7,22 @@ import { createHash } from 'node:crypto';
 import { optional } from '../../../core/base/optional.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type Service, serviceOf } from '../../../core/kit/service.ts';
-import { endpointFor, openClient, type Remedies, sdkError } from '../sdk-client.ts';
+import { endpointFor, openClient, type Remedies, type SdkClient, sdkError } from '../sdk-client.ts';
 import { type Failure, failedBy } from './batches.ts';
-import type { SchedulerOptions } from './options.ts';
 import type { QueueAddress } from './queues.ts';
 import type { SqsApi } from './sdk.ts';
 import { groupId, type SqsMessage } from './send.ts';
+
+export interface SchedulerOptions {
+  /** The role that EventBridge Scheduler assumes, with sqs:SendMessage on the queues and their dead-letter queues. */
+  readonly roleArn: string;
+  /** The group of the schedules. @default 'default' */
+  readonly groupName?: string;
+  /** Instead of AWS. */
+  readonly endpoint?: string;
+  /** A `SchedulerClient`, instead of one of our own. */
+  readonly client?: SdkClient;
+}
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
@@ -114,21 +124,14 @@ const timeoutMs = 5_000;
 const longestLateSeconds = 86_400;
 
 async function openScheduler(region: string | undefined, options: SchedulerOptions) {
-  const { roleArn, groupName = 'default', endpoint, client: given } = options;
-  const target = { region, endpoint };
+  const { roleArn, groupName = 'default' } = options;
   const [, partition] = roleArn.split(':'); // `aws`, `aws-cn`, `aws-us-gov` …
   const { CreateScheduleCommand, SchedulerClient } = await import('@aws-sdk/client-scheduler').catch(
     optional('@aws-sdk/client-scheduler'),
   );
-  const create = (settings: object) => new SchedulerClient(settings);
-  const client = openClient(
-    given,
-    target,
-    endpointFor('SCHEDULER', target),
-    timeoutMs,
-    '@aws-sdk/client-scheduler',
-    create,
-  );
+  const goesTo = endpointFor('SCHEDULER', options);
+  const service = { sdk: '@aws-sdk/client-scheduler', goesTo, timeoutMs };
+  const client = openClient({ ...options, region }, service, (settings) => new SchedulerClient(settings));
   return {
     /** Resolves also when it is there already. */
     async create({ name, at, input, deadLetterArn }: OneTime): Promise<void> {
@@ -158,7 +161,7 @@ async function openScheduler(region: string | undefined, options: SchedulerOptio
       }
     },
     close(): void {
-      if (!given) client.destroy();
+      if (!options.client) client.destroy();
     },
   };
 }

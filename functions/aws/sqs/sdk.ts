@@ -4,10 +4,10 @@
  */
 
 import { optional } from '../../../core/base/optional.ts';
-import { openClient } from '../sdk-client.ts';
+import { openClient, type SdkClient } from '../sdk-client.ts';
 import type { EntryFailure, Numbered } from './batches.ts';
 import { type Attributes, attributeNames, type ReceivedMessage, systemAttributeNames } from './message.ts';
-import type { ConnectionOptions } from './options.ts';
+import type { QueueOptions } from './queues.ts';
 
 export interface SendEntry {
   readonly MessageBody: string;
@@ -43,6 +43,16 @@ export type QueueAttribute =
   | 'ApproximateNumberOfMessagesDelayed'
   | 'ApproximateNumberOfMessagesNotVisible';
 
+/** How SQS is reached. */
+export interface SqsAccess extends QueueOptions {
+  /** @default that of the queue's URL, or of AWS_REGION */
+  readonly region?: string;
+  /** For LocalStack and its like. One on this machine is given no credentials of yours. */
+  readonly endpoint?: string;
+  /** An `SQSClient`, instead of one of our own; `close()` leaves it open. */
+  readonly client?: SdkClient;
+}
+
 export type SqsApi = Awaited<ReturnType<typeof openSqs>>;
 
 /** A long poll takes 20 s. */
@@ -70,21 +80,15 @@ const withoutLineage =
   };
 
 /** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
-export async function openSqs(region: string | undefined, options: ConnectionOptions) {
-  const { client: given, endpoint, queueUrl, queues = {} } = options;
+export async function openSqs(region: string | undefined, options: SqsAccess) {
+  const { endpoint, queueUrl, queues = {} } = options;
   const sdk = await import('@aws-sdk/client-sqs').catch(optional('@aws-sdk/client-sqs'));
   // With an endpoint of your own the URLs only name the queues.
   const naming = endpoint === undefined ? {} : { useQueueUrlAsEndpoint: false };
+  const goesTo = endpoint ?? queueUrl ?? Object.values(queues)[0];
+  const service = { sdk: '@aws-sdk/client-sqs', goesTo, timeoutMs };
   const create = (settings: object) => new sdk.SQSClient({ ...settings, ...naming });
-  const url = queueUrl ?? Object.values(queues)[0];
-  const client = openClient(
-    given,
-    { region, endpoint },
-    endpoint ?? url,
-    timeoutMs,
-    '@aws-sdk/client-sqs',
-    create,
-  );
+  const client = openClient({ ...options, region }, service, create);
   return {
     async send(QueueUrl: string, entries: readonly Numbered<SendEntry>[]): Promise<EntryFailure[]> {
       const { Failed = [] } = await client.send(
@@ -140,7 +144,7 @@ export async function openSqs(region: string | undefined, options: ConnectionOpt
       await client.send(new sdk.PurgeQueueCommand({ QueueUrl }));
     },
     close(): void {
-      if (!given) client.destroy();
+      if (!options.client) client.destroy();
     },
   };
 }

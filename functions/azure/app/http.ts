@@ -28,17 +28,23 @@ export function azureHttp(options: AzureHttpOptions): void {
     methods: ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'],
     authLevel: 'anonymous', // the handler decides who may call
     route: `${route}/{*path}`,
-    handler: async (request) => resultOf(await (await handler())(await requestOf(request))),
+    handler: (request) => answerHttp(request, handler),
   });
 }
 
-export async function requestOf(request: HttpRequestLike): Promise<Request> {
+/** As the handler answers, which is made with the first request. */
+export const answerHttp = async (
+  request: HttpRequestLike,
+  handler: () => Promise<FetchHandler>,
+): Promise<HttpResponseInit> => resultOf(await (await handler())(await requestOf(request)));
+
+async function requestOf(request: HttpRequestLike): Promise<Request> {
   const { method, url, headers } = request;
   const body = /^(GET|HEAD)$/i.test(method) ? null : await request.arrayBuffer();
   return new Request(url, { method, headers, ...(body && body.byteLength > 0 && { body }) });
 }
 
-export async function resultOf(response: Response): Promise<HttpResponseInit> {
+async function resultOf(response: Response): Promise<HttpResponseInit> {
   // Compressed bytes are no text.
   const body = response.headers.has('content-encoding')
     ? new Uint8Array(await response.arrayBuffer())

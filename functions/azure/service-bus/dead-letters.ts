@@ -9,6 +9,7 @@ import type { DeadLetter, DeadLetters, QueueStats } from '../../../core/contract
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import type { Abandon, JobLease } from '../../../core/contract/queue.ts';
 import { checkReplaced, cutText } from '../../../core/kit/body-limit.ts';
+import { newestOf } from '../../../core/kit/clouds/queue.ts';
 import { textOfDeadLetter } from '../../../core/kit/records/copies.ts';
 import type { BusMessage, DeadLetterFacts, Entity, ReceivedMessage, ServiceBusApi } from './api.ts';
 import type { Connection } from './connection.ts';
@@ -118,10 +119,8 @@ export function deadLettersOf(
   return {
     async list({ queue, max = 100 }) {
       const found = await find(queue === undefined ? queues.all() : [addressOf(queue)]);
-      return found
-        .map(({ deadLetter }) => deadLetter)
-        .sort((a, b) => b.diedAt - a.diedAt)
-        .slice(0, max);
+      const letters = found.map(({ deadLetter }) => deadLetter);
+      return newestOf(letters, max);
     },
     // Sent before the letters are completed: who dies in between leaves a second copy.
     async retry(ids, replaced) {

@@ -3,8 +3,8 @@
  * until its lease ends, and then released.
  */
 
-import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
+import { receiptIn } from '../../../core/kit/clouds/queue.ts';
 import type { Holding } from './api.ts';
 import type { Connection } from './connection.ts';
 import { isLockLost, sessionLost } from './errors.ts';
@@ -195,12 +195,4 @@ export function leaseFrom(
   return refusal === undefined ? lease : { ...lease, refusal };
 }
 
-export function receiptOf({ token }: JobLease): Receipt {
-  try {
-    return JSON.parse(token) as Receipt;
-  } catch (cause) {
-    throw new LongshoreError('BACKEND', 'Expected a lease that serviceBus() has made, got another token.', {
-      cause,
-    });
-  }
-}
+export const receiptOf = (lease: JobLease): Receipt => receiptIn<Receipt>(lease, 'serviceBus()');

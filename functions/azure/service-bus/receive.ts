@@ -1,8 +1,8 @@
 /** Makes leases of deliveries, received here or by a host. */
 
-import { LongshoreError } from '../../../core/base/errors.ts';
-import type { Foreign } from '../../../core/contract/foreign.ts';
+import type { ForeignJob } from '../../../core/contract/foreign.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
+import { asJob } from '../../../core/kit/clouds/queue.ts';
 import type { ReceivedMessage } from './api.ts';
 import type { Connection } from './connection.ts';
 import { serviceBusError } from './errors.ts';
@@ -19,7 +19,9 @@ export function createReceiver(connection: Connection, locks: Locks, repeat: Set
   /** `null` = the message was replaced by its copy before, and is done. */
   async function accept(queue: string, given: Delivery, expiresAt: number): Promise<JobLease | null> {
     const rule = foreign[queue];
-    const delivery = rule ? await asJob(rule, queue, given) : given;
+    const from = { queue, messageId: given.tags.id, sentAt: given.enqueuedAt };
+    const tagsOfJob = ({ id, job }: ForeignJob) => ({ tags: { ...given.tags, id, job, series: id } });
+    const delivery = rule ? await asJob(rule, given, from, tagsOfJob) : given;
     const { tags, body, lockToken, deliveryCount } = delivery;
     const { entity, sessions } = addressOf(queue);
     const counted =
@@ -65,14 +67,4 @@ export function createReceiver(connection: Connection, locks: Locks, repeat: Set
       );
     },
   };
-}
-
-/** A message of another program that the queue's rule takes, as the job it stands for. */
-async function asJob(rule: Foreign, queue: string, delivery: Delivery): Promise<Delivery> {
-  const { body, tags, enqueuedAt: sentAt } = delivery;
-  const made = await rule({ queue, messageId: tags.id, body, sentAt });
-  if (!made) return delivery;
-  if (made instanceof LongshoreError) return { ...delivery, refusal: made.message };
-  const { id, job } = made;
-  return { ...delivery, body: made.body, tags: { ...tags, id, job, series: id } };
 }

@@ -7,7 +7,7 @@ import { type Index, pageIn } from '../../../core/kit/records/pages.ts';
 import { finalStatuses, pastOf, statuses } from '../../../core/kit/records/partitions.ts';
 import { agesFrom, isDead, type RecordRow } from '../../../core/kit/records/row.ts';
 import { backwards, momentText } from '../../../core/kit/records/sortable.ts';
-import type { Past, RecordQuery, RecordTable, RowPage, Versioned } from '../../../core/kit/records/store.ts';
+import type { Past, RecordQuery, RecordTable, Versioned } from '../../../core/kit/records/store.ts';
 import { fits, jobPartition, jobPartitions, safe, textOf, textProperties } from './layout.ts';
 import type { Entity, Found, Range, Step, Table } from './sdk.ts';
 
@@ -109,10 +109,7 @@ export function tableRecords(table: Table): RecordTable {
       return commit(partition, [{ update: job, over: etag }, ...relisted, ...replaced(before.past, past)]);
     },
 
-    async page(query, max, past) {
-      const rowsOf = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
-      return pageOf(table, rowsOf, query, max, past);
-    },
+    page: (query, max, past) => pageIn({ next: entriesOf(table, query, past), read, isPosition }, query, max),
 
     async purge(past, now) {
       let count = 0;
@@ -157,14 +154,6 @@ const newestFirst = (a: string, b: string): number =>
 
 /** The most that are read of one partition that were created in one millisecond. */
 const mostAtOnce = 10_000;
-
-export const pageOf = (
-  table: Table,
-  read: Index['read'],
-  query: RecordQuery,
-  max: number,
-  past: Past,
-): Promise<RowPage> => pageIn({ next: entriesOf(table, query, past), read, isPosition }, query, max);
 
 /** What the rows for lists say of time, status, queue and job. */
 function entriesOf(table: Table, query: RecordQuery, past: Past): Index['next'] {

@@ -116,3 +116,6 @@ function withAllOfAGroup(queue: Queue): Queue {
   };
   return queue;
 }
+
+// A server of its own, whose time is real.
+if (import.meta.main) process.stdout.write(`SQS_ENDPOINT=${(await startStrictSqs()).url}\n`);

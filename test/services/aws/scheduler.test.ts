@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, RetryAfterError } from '../../../core/index.ts';
 import { lambda, sqs } from '../../../functions/aws/index.ts';
-import type { SchedulerOptions } from '../../../functions/aws/sqs/options.ts';
+import type { SchedulerOptions } from '../../../functions/aws/sqs/scheduler.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { type SchedulerServer, startScheduler } from '../../kit/servers/scheduler.ts';
