@@ -11,6 +11,7 @@ import { forEach } from '../../../core/kit/parallel.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
 import {
   type Dynamo,
+  type DynamoApi,
   type DynamoStoreOptions,
   type DynamoTableOptions,
   type Item,
@@ -46,6 +47,13 @@ export async function migrateTable(
 
 type Derived = ReturnType<typeof storesOf>;
 
+const steps = ['minute', 'hour', 'day'] as const;
+const metricPartitions = steps.flatMap((step) =>
+  Array.from({ length: 8 }, (_, shard) => [step, `metrics#${step}#${shard}`] as const),
+);
+/** Of the index, where version 0.1.0 has listed what is in texts today. */
+const oldPartitions = ['schedule-names', 'workers', 'audit', ...metricPartitions.map(([, name]) => name)];
+
 /**
  * Brings what version 0.1.0 has put into items of their own to texts, and resolves with whether there was any. Steps, limits and batches are
  * where they were. A run that ends half-way can be repeated.
@@ -75,11 +83,10 @@ async function toTexts(dynamo: Dynamo, clock: Clock): Promise<boolean> {
   });
   await bring('workers', ({ beat }) => stores.workers.heartbeat(JSON.parse(beat as string) as WorkerBeat));
   await bring('audit', ({ entry }) => stores.audit.append(JSON.parse(entry as string) as AuditEntry));
-  for (const step of ['minute', 'hour', 'day'] as const)
-    for (let shard = 0; shard < 8; shard++)
-      await bring(`metrics#${step}#${shard}`, ({ at, queue, job = '', source = '', body }) =>
-        stores.metrics.write([{ step, at, queue, job, source, body } as MetricRow]),
-      );
+  for (const [step, partition] of metricPartitions)
+    await bring(partition, ({ at, queue, job = '', source = '', body }) =>
+      stores.metrics.write([{ step, at, queue, job, source, body } as MetricRow]),
+    );
   return found;
 }
 
@@ -87,24 +94,33 @@ interface DynamoFacts {
   readonly table: string;
   /** Of the time when an item may go; `null` = DynamoDB removes none. */
   expiryAttribute(): Promise<string | null>;
+  /** Whether something is there that only `longshore migrate` makes visible. */
+  isOld(): Promise<boolean>;
 }
 
-export const dynamoDiagnosis = (options: DynamoTableOptions): Check[] =>
-  checksOf(dynamoChecks, {
+export function dynamoDiagnosis(options: DynamoTableOptions): Check[] {
+  async function look<T>(right: string, ask: (api: DynamoApi) => Promise<T>): Promise<T> {
+    const dynamo = openDynamo(options);
+    try {
+      return await dynamo.call('looking at the table', ask);
+    } catch (error) {
+      const cause = (error as Error).cause as Error | undefined;
+      if (cause?.name !== 'AccessDeniedException') throw error;
+      throw new CannotLook(`this identity may not look: grant it dynamodb:${right}`);
+    } finally {
+      await dynamo.close();
+    }
+  }
+  return checksOf(dynamoChecks, {
     table: options.table,
-    async expiryAttribute() {
-      const dynamo = openDynamo(options);
-      try {
-        return await dynamo.call('looking at the table', (api) => api.expiryAttribute());
-      } catch (error) {
-        const cause = (error as Error).cause as Error | undefined;
-        if (cause?.name !== 'AccessDeniedException') throw error;
-        throw new CannotLook('this identity may not look: grant it dynamodb:DescribeTimeToLive');
-      } finally {
-        await dynamo.close();
-      }
-    },
+    expiryAttribute: () => look('DescribeTimeToLive', (api) => api.expiryAttribute()),
+    isOld: () =>
+      look('Query', async (api) => {
+        const pages = oldPartitions.map((partition) => api.query({ partition, max: 1 }));
+        return (await Promise.all(pages)).some(({ length }) => length > 0);
+      }),
   });
+}
 
 export const dynamoChecks: readonly Check<DynamoFacts>[] = [
   {
@@ -118,6 +134,18 @@ export const dynamoChecks: readonly Check<DynamoFacts>[] = [
         where: `table ${table}`,
         text: `${attribute === null ? 'Time to live is off' : `Time to live goes by ${attribute}`}: records, keys and numbers that are past their time stay, and are paid for.`,
         remedy: `Turn it on for the attribute ${AttributeName}, as dynamoTable() says.`,
+      };
+    },
+  },
+  {
+    id: 'dynamo.version',
+    severity: 'error',
+    async look({ table, isOld }) {
+      if (!(await isOld())) return [];
+      return {
+        where: `table ${table}`,
+        text: 'It has schedules, heartbeats, numbers or audit entries of version 0.1.0, which this version does not see.',
+        remedy: 'Run longshore migrate.',
       };
     },
   },

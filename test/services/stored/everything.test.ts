@@ -14,6 +14,7 @@ import { shared } from '../../kit/shared/shared.ts';
 import { clockFrom, everythingApp, hourMs, signingKeys, storedAt } from '../../kit/stored/everything/app.ts';
 import { goOn } from '../../kit/stored/everything/go-on.ts';
 import { jsonText, sqliteFile, sqlText } from '../../kit/stored/everything/restore.ts';
+import { lookedAt } from '../diagnoses.ts';
 import { runSql } from '../postgres/load.ts';
 import { freshDatabase } from '../postgres/schemas.ts';
 
@@ -54,11 +55,14 @@ it('in DynamoDB, beside a queue', async () => {
   for (const Item of await jsonText<Record<string, never>>('dynamo.json'))
     await client.send(new PutItemCommand({ TableName: 'stored', Item }));
   const { path, remove } = await sqliteFile('dynamo-queue.sql');
+  const problems = async () => Object.keys((await lookedAt(dynamoStore(where))).found);
+  expect(await problems()).toContain('dynamo.version');
   await goOn(async (clock) => {
     const store = dynamoStore({ ...where, clock });
     await store.migrate();
     return { backend: sqlite({ path, clock }), store };
   });
+  expect(await problems()).not.toContain('dynamo.version');
   await remove();
   client.destroy();
   await close();
