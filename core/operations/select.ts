@@ -114,10 +114,12 @@ function placesIn(after: string | undefined): Record<string, string | null> {
   if (after === undefined) return {};
   const [text] = positionIn(after, 'string');
   try {
-    return JSON.parse(text) as Record<string, string | null>;
+    const places: unknown = JSON.parse(text);
+    if (typeof places === 'object' && places !== null) return { ...places };
   } catch {
-    throw wrongCursor(after);
+    // Then it is no cursor either.
   }
+  throw wrongCursor(after);
 }
 
 /** Newest first. */

@@ -2,6 +2,7 @@
 
 import { describe, expect, it, vi } from 'vitest';
 import { connect, startWorker } from '../../../core/index.ts';
+import { cursorOf } from '../../../core/kit/records/filter.ts';
 import { createOperator } from '../../../core/operations/index.ts';
 import { perform } from '../../../core/operations/operator.ts';
 import { refusal } from '../core/kit.ts';
@@ -110,7 +111,8 @@ describe('an operator of several backends', () => {
       }
       expect(died).toEqual(died.toSorted((a, b) => b - a));
       expect(jobs.toSorted()).toEqual([...Array(5).fill('mail'), ...Array(5).fill('thumb')]);
-      expect((await refusal(() => operator.deadLetters.page({}, { after: 'x' }))).code).toBe('OPTION');
+      for (const after of ['x', cursorOf('null'), cursorOf('{'), cursorOf(1, 2)])
+        expect((await refusal(() => operator.deadLetters.page({}, { after }))).code).toBe('OPTION');
       const { groups, looked, complete } = await operator.deadLetters.groups({});
       expect([groups.map(({ job, count }) => [job, count]).toSorted(), looked, complete]).toEqual([
         [

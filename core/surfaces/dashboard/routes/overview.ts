@@ -2,7 +2,6 @@
 
 import { toError } from '../../../base/failure.ts';
 import { alertStates } from '../../../features/alerts/show.ts';
-import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
 import type { MetricPeriod } from '../../../kernel/app/metric-report.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
@@ -13,10 +12,11 @@ import { knownName, oneOf, pageQuery, queryOf, unavailable } from './query.ts';
 
 export const showLive: Run = ({ live }) => live.current();
 
-export const showOverview: Run = async ({ client, live }, { url }) => {
+export const showOverview: Run = async (endpoint, { url, visitor }) => {
+  const { client, live } = endpoint;
   const { last = 'live' } = queryOf(url, { last: oneOf(['live', 'hour', 'day', 'month']) });
   const numbers = await numbersOf(client, last === 'live' ? 'hour' : last);
-  const stopped = await stoppedJobs(client);
+  const stopped = await (await endpoint.operatorFor(visitor)).jobs.stopped();
   return { live: await live.current(), numbers, stopped } satisfies Overview;
 };
 

@@ -1,4 +1,3 @@
-import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
 import { eachOf } from '../../../kernel/enqueue/backends.ts';
 import { forgetWorkerMs, workerStateOf } from '../../../kit/worker-state.ts';
 import { Refusal } from '../../http/problem.ts';
@@ -44,9 +43,11 @@ export const resetLimit: Run = async (endpoint, call) => {
   return change('limits.reset')(endpoint, { ...call, parameter: key });
 };
 
-export const listStopped: Run = async ({ client }) => {
-  if (!client.stores.limits) return noLimits(client.backend.name);
-  return (await stoppedJobs(client)) satisfies StoppedView[];
+export const listStopped: Run = async (endpoint, { visitor }) => {
+  const { client } = endpoint;
+  if (!eachOf(client).some(({ stores }) => stores.limits)) return noLimits(client.backend.name);
+  const { jobs } = await endpoint.operatorFor(visitor);
+  return (await jobs.stopped()) satisfies readonly StoppedView[];
 };
 
 export const listWorkers: Run = async ({ client: { app, stores } }) => {
