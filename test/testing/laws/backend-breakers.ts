@@ -9,10 +9,10 @@ const most = 3;
 const openMs = minute;
 const fragile = { breaker: { failures: most, openMs } };
 
-/** Workers hear of each other within so long. */
+/** Workers notice each other's failures within this time. */
 const heardMs = second;
 
-/** Opens it, and lets so many jobs wait for it. */
+/** Opens the breaker, and lets `waiting` jobs wait for it. */
 async function opened(s: Stopping, waiting: number): Promise<string[]> {
   for (let n = 0; n < most; n++) {
     await s.put();
@@ -74,7 +74,7 @@ export function breakerLaws(law: Law): void {
       await s.areUntouched(ids.filter((id) => id !== tried.run.id));
       assert.equal((await tried.finish()).outcome, 'acked');
       assert.equal(s.told('breaker.closed'), 1);
-      if (!t.backend.pending) await t.advance(openMs); // nobody can wake them
+      if (!t.backend.pending) await t.advance(openMs); // they cannot be woken
       await t.advance(heardMs);
       const rest = [...(await a.all()), ...(await b.all())];
       assert.equal(rest.length, 4);

@@ -19,7 +19,7 @@ interface Begun {
   readonly result: Promise<AttemptResult>;
 }
 
-/** The handlers wait until they are told to finish. */
+/** The handlers wait until the test lets them finish. */
 async function limited(t: Kit, parts: Parts) {
   const begun: Begun[] = [];
   const open: Begun['finish'][] = [];
@@ -86,7 +86,7 @@ export function limitLaws(law: Law): void {
     assert.deepEqual([status, attempts], ['pending', []]);
     first.finish();
     assert.equal((await first.result).outcome, 'acked');
-    if (!t.backend.pending) await t.advance(minute); // nobody can wake it
+    if (!t.backend.pending) await t.advance(minute); // it cannot be woken
     const next = await begins();
     assert.equal(next.run.lease.attempt, 1);
     next.finish();

@@ -9,7 +9,7 @@ import type { Law } from './law.ts';
 import { stopping } from './stopping-kit.ts';
 
 const job = 'invoice.send';
-/** Workers hear of it within so long. */
+/** Workers notice a pause within this time. */
 const heardMs = 5 * second;
 
 export function pauseLaws(law: Law): void {
@@ -48,7 +48,7 @@ export function pauseLaws(law: Law): void {
     }
     assert.equal(await resumeJob(b.client, job), true);
     assert.equal(await resumeJob(b.client, job), false);
-    await t.advance(t.backend.pending ? heardMs : minute); // where nobody can wake them
+    await t.advance(t.backend.pending ? heardMs : minute); // where they cannot be woken
     const begun = [...(await a.all()), ...(await b.all())];
     assert.deepEqual(
       begun.map(({ run }) => run.lease.attempt),

@@ -11,7 +11,7 @@ import { appOf } from './app.ts';
 import { type Kit, second } from './kit.ts';
 import type { Law } from './law.ts';
 
-/** One job that may run once only, and snoozes for 2 s as often as it is told. */
+/** One job that may run once only, and snoozes for 2 s `times` times. */
 async function snoozing(t: Kit, times: number) {
   const ran: number[] = [];
   const app = appOf(t, 0, {

@@ -25,7 +25,7 @@ const later = (t: Kit, ms = hour) => ({ notBefore: t.now() + ms });
 const edited = ({ body }: { readonly body: string }, payload: unknown): string =>
   JSON.stringify({ ...JSON.parse(body), payload });
 
-/** One job of each kind that does not wait: running, done, dead, lost by its worker, and one that nobody knows. */
+/** One job of each kind that does not wait: running, done, dead, lost by its worker, and unknown. */
 async function notWaiting(t: Kit) {
   const done = await t.put();
   await t.ack(await t.take());

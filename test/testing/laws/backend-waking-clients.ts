@@ -13,7 +13,7 @@ import { hour, type Kit, mail, minute } from './kit.ts';
 import type { Law, LawOptions } from './law.ts';
 import { type StoppingWorker, stopping } from './stopping-kit.ts';
 
-/** What makes the job of this id ready; without an id it is one that is sent anew. */
+/** Makes the job of this id ready; without an id it sends a new one. */
 interface Step {
   act(): Promise<unknown>;
   readonly id?: string;

@@ -49,7 +49,7 @@ export async function untilHearing(t: Kit): Promise<void> {
 interface Step {
   /** Makes a job ready. */
   act(): Promise<unknown>;
-  /** What the fetch must be given. */
+  /** The message that the fetch must return. */
   readonly ready: Pick<OutgoingMessage, 'body'>;
 }
 

@@ -1,4 +1,4 @@
-/** What an entry point brings to its laws, and the verbs in which they are written. */
+/** The harness of an entry point, and the verbs of its laws. */
 
 import assert from 'node:assert/strict';
 import type { Clock } from '../../../core/base/clock.ts';
@@ -23,13 +23,13 @@ export interface EntrypointOptions {
 
 export const takesTime = { takesTime: true } as const;
 
-/** What the platform made of one call. */
+/** The result of one call for the platform. */
 export interface Delivered {
-  /** How many messages were handed over; 0 = nothing was ready and nobody was called. */
+  /** How many messages were handed over; 0 = nothing was ready and the function was not called. */
   readonly taken: number;
   /** How many of them have come to their end: no copy of them is left to come again. */
   readonly done: number;
-  /** What the entry point has thrown, where that is not its way to say "not done". */
+  /** The error of the entry point, unless throwing is its way to say "not done". */
   readonly thrown: unknown;
 }
 
@@ -42,7 +42,7 @@ export interface EntrypointBench {
   lose(queue: string): Promise<void>;
   /** Calls the entry point with something that is not from its queue. */
   call(event: unknown): Promise<unknown>;
-  /** Puts a text into a queue, as whoever may write to it could. */
+  /** Puts a text into a queue, as a stranger with write access could. */
   write(queue: string, body: string): Promise<void>;
   advance(ms: number): Promise<void> | void;
   deadLetters(): Promise<DeadLetter[]>;
@@ -104,7 +104,7 @@ export interface EntrypointKit {
   deliverAll(): Promise<void>;
   advance(ms: number): Promise<void>;
   nothingEverComes(): Promise<void>;
-  /** Resolves when so many runs have begun. */
+  /** Resolves when `count` runs have started. */
   begun(count: number): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Laws of jobs that are stopped, where a platform calls with messages: it must be told of them as of jobs that come again. */
+/** Laws of jobs that are stopped, where a platform calls with messages: it must report them as jobs that come again. */
 
 import assert from 'node:assert/strict';
 import { pauseJob, resumeJob } from '../../../core/features/limits/pause.ts';

@@ -1,6 +1,6 @@
 /**
- * The laws of an entry point: a function that a platform calls with messages it has taken from a queue. Whoever keeps
- * them loses no job and hides no failure.
+ * The laws of an entry point: a function that a platform calls with messages it has taken from a queue. An entry point
+ * that keeps them loses no job and hides no failure.
  */
 
 import { entrypointFailureLaws } from './entrypoint-failures.ts';

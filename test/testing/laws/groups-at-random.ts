@@ -8,7 +8,7 @@ interface Known {
   readonly id: string;
   readonly group: string | null;
   readonly order: GroupOrder | undefined;
-  /** Of its arrival; a dead letter that is retried arrives anew. */
+  /** The number of its arrival; a retried dead letter arrives again. */
   number: number;
   isDead: boolean;
   lease: JobLease | null;
@@ -153,7 +153,7 @@ export async function playGroups(t: Kit, seed: number): Promise<void> {
     await pick(weighted)!();
     if (i % 50 === 49 && draw(3) === 0) await clear();
   }
-  // Whoever still runs has died. Everything else must come to its end.
+  // The running workers have died. All jobs must still end.
   await t.advance(2 * hour);
   await reap();
   for (let round = 0; all().some(({ isDead }) => !isDead); round++) {

@@ -1,6 +1,6 @@
 /**
- * What a backend brings to its law suites. The suites use `node:assert` and a runner that
- * is handed in (vitest's, node:test's), so that anybody can hold a backend of their own against them.
+ * The harness of a backend for its law suites. The suites use `node:assert` and a runner that is passed in (vitest's, node:test's), so
+ * you can run them against a backend of your own.
  */
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
@@ -48,7 +48,7 @@ export type Lack =
   | 'administration'
   /** A backlog cannot be taken out of it, nor put into it, with all that belongs to a job. */
   | 'transfer'
-  /** What waits cannot be reached by its id: it is not changed, promoted or removed. */
+  /** Waiting jobs are not found by id: they cannot be changed, promoted or removed. */
   | 'waiting jobs'
   /** A lease cannot say that the attempt before it was interrupted, so it never does. */
   | 'interruptions'
@@ -56,7 +56,7 @@ export type Lack =
   | 'settled elsewhere'
   /** A lease belongs to the connection that took it: no other process can use it. */
   | 'use elsewhere'
-  /** Of what waits only the next message shows, ready and delayed. */
+  /** Only the next waiting message is visible, ready and delayed. */
   | 'sight'
   /** A message that is sent to run later is refused. */
   | 'delays'
@@ -64,7 +64,7 @@ export type Lack =
   | 'place of the retried'
   /** Its registry does not tell a worker that it is to drain. */
   | 'draining'
-  /** Nobody hears of the end of a job, so whoever waits for one polls. */
+  /** The end of a job wakes no caller of `result()`, so it polls. */
   | 'ends'
   /** The end of a job is heard in the process that has ended it, and in no other. */
   | 'ends elsewhere'

@@ -33,7 +33,7 @@ export interface Kit {
   readonly stores: Stores;
   /** How long a broker may take to hand out a message that is ready. */
   readonly patienceMs: number;
-  /** What the queue is honestly without. */
+  /** Whether the harness declares this lack. */
   lacks(topic: Lack): boolean;
   now(): number;
   advance(ms: number): Promise<void>;
@@ -119,7 +119,7 @@ export function createKit(bench: Bench, patienceMs: number, lacks: readonly Lack
   return kit;
 }
 
-/** What a worker reports of one run that took a quarter of a second. */
+/** The report of a worker about one run of a quarter of a second. */
 export function reportOf(
   lease: JobLease,
   endedAt: number,

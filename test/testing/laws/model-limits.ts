@@ -40,7 +40,7 @@ const request = fc.record({
   holdMs: ms,
   limit: fc.integer({ min: 1, max: 4 }),
   rank: fc.nat(6),
-  // Of jobs that share one, and of those that go without.
+  // Waiters with a name, and callers without.
   waiter: fc.constantFrom('j1', 'w1', 'w2', null),
 });
 const slot = fc.record({ key, holder, owner });

@@ -10,11 +10,11 @@ import type { Reference } from './reference.ts';
 export interface World {
   readonly t: Kit;
   readonly reference: Reference;
-  /** What is stored under each id. */
+  /** The messages by id. */
   readonly messages: Map<string, OutgoingMessage>;
   /** Every lease ever given out, live and stale, with the reference's number for the claim. */
   readonly leases: { readonly lease: JobLease; readonly claim: number }[];
-  /** What is drawn in ms, as the queue can tell it apart. */
+  /** Rounds a drawn time to what the queue can distinguish. */
   readonly whole: (ms: number) => number;
   /** The queue keeps records itself. */
   readonly hasRecords: boolean;

@@ -66,7 +66,7 @@ const unused = { ready: 0, delayed: 0, leased: 0, dead: 0, paused: false };
 async function compareStats({ t, reference }: World): Promise<void> {
   const all = await t.admin.stats();
   for (const queue of queues) {
-    // A queue that nobody has used yet may be left out.
+    // A queue that was not used yet may be missing.
     const stats = all.find((one) => one.queue === queue) ?? unused;
     const { ready, delayed, leased, dead, paused } = stats;
     assert.deepEqual({ ready, delayed, leased, dead, paused }, reference.stats(queue), `stats of ${queue}`);

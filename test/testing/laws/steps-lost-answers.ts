@@ -43,7 +43,7 @@ export async function playLostAnswers(t: Kit, seed: number): Promise<void> {
   const clock = clockOf(t);
   let runs = 0;
   let attempts = 0;
-  /** What must be found by the attempts after, and what must not. */
+  /** The results that later attempts must find, and those that they must not. */
   const remembered = new Map<string, unknown>();
 
   async function again<T>(work: () => Promise<T>): Promise<T> {

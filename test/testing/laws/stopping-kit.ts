@@ -71,7 +71,7 @@ export function stopping(t: Kit, parts: Parts): Stopping {
     app.events.on((event) => events.push(event));
     const stores = backend.stores ?? store;
     assert.ok(stores.limits);
-    // What a process remembers goes with the store that it has opened.
+    // A process caches by the store object that it has opened.
     const client = connect(app, backend, { store: { ...stores, limits: { ...stores.limits } } });
 
     async function attemptOf(run: Run): Promise<Begun | AttemptResult> {

@@ -46,7 +46,7 @@ export function besideAQueue(harness: StoreHarness): Harness {
   };
 }
 
-/** What the laws' messages say of themselves. */
+/** Records the messages of the laws, as a store beside a queue would. */
 function recorded(queue: QueueBackend, stores: BackendStores, now: () => number): QueueBackend {
   const writer = stores.records.writer!;
   const jobs = new Map<string, RecordedJob>();

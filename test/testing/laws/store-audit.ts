@@ -6,7 +6,7 @@ import { auditEntry } from './audit-entry.ts';
 import { day, hour, type Kit, minute } from './kit.ts';
 import type { Law } from './law.ts';
 
-/** Of every opening of the storage. */
+/** The log of every opening of the storage. */
 function logsOf(t: Kit): AuditLog[] {
   return t.openings.map(({ name, stores }) => {
     assert.ok(stores?.audit, `the stores of "${name}" keep no audit log and declare no lack of it`);

@@ -3,7 +3,7 @@ import type { BatchState, BatchStore, ChildEnd } from '../../../core/contract/de
 import { day, type Kit, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 
-/** Of every opening of the storage. */
+/** The store of every opening of the storage. */
 function batchesOf(t: Kit): BatchStore[] {
   return t.openings.map(({ name, stores }) => {
     assert.ok(stores?.batches, `the stores of "${name}" have no batches and declare no lack of them`);
@@ -248,7 +248,7 @@ export function batchLaws(law: Law): void {
     await t.advance(2 * minute);
     const turns = [ids.slice(0, 2), ids.slice(2, 4), [ids[4]!]].map((some) => some.toSorted());
     for (const turn of turns) assert.deepEqual(await look(), turn);
-    // Those that go on are in nobody's way.
+    // Unfinished batches do not hide others.
     for (const id of ids) await store!.ended(ok(id, 0));
     for (const id of ids.splice(0)) await store!.called(id, 1);
     for (let i = 0; i < 3; i++) ids.push(await sealed(store!, 2));

@@ -9,9 +9,9 @@ import type { Law, LawOptions } from './law.ts';
 const longestMs = 10_000;
 
 interface Watching extends EndWatch {
-  /** How often it was told to look. */
+  /** How often it was asked to look. */
   readonly looks: number;
-  /** Resolves once it was told so often. */
+  /** Resolves once it was asked `looks` times. */
   told(looks: number): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ const ends: Readonly<Record<string, (t: Kit, id: string) => Promise<unknown>>> =
     t.backend.abandon(await t.take(), { reason: 'cancelled', error: 'CANCELLED: not wanted' }),
 };
 
-/** What only the queue itself knows. */
+/** Ends that only the queue itself knows. */
 const endsOfQueue: typeof ends = {
   'is released after it was cancelled': async (t, id) => {
     const lease = await t.take();

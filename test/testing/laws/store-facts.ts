@@ -1,4 +1,4 @@
-/** What a record tells of its job beside its status: who asked for it, who ran it, what it logged and what it was given. */
+/** Facts in a job's record beside its status: its actor, its worker, its log lines and its payload. */
 
 import assert from 'node:assert/strict';
 import type { AttemptReport, MessageFacts } from '../../../core/contract/outcome.ts';

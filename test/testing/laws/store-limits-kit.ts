@@ -10,7 +10,7 @@ import { type Kit, minute } from './kit.ts';
 
 export const key = 'job:invoice.send';
 
-/** Of every opening of the storage. */
+/** The store of every opening of the storage. */
 export function limitsOf(t: Kit): LimitStore[] {
   return t.openings.map(({ name, stores }) => {
     assert.ok(stores?.limits, `the stores of "${name}" have no limits and declare no lack of them`);

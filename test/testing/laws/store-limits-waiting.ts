@@ -36,7 +36,7 @@ export function limitWaiterLaws(law: Law): void {
     const woken = await limits!.free([slotOf(a), slotOf(other[0]!), slotOf(b)]);
     assert.deepEqual(holdersOf(woken).sort(), ['job 3', 'job 4', 'y']);
     assert.deepEqual(holdersOf(woken.filter((one) => one.key === key)), ['job 3', 'job 4']);
-    // Two slots are free, and so many may come.
+    // Two slots are free, so two may come.
     assert.deepEqual(holdersOf(await limits!.wake(key, 9)), ['job 5', 'job 6']);
     assert.deepEqual(holdersOf(await limits!.free([slotOf(c)])), ['job 7']);
   });

@@ -1,11 +1,11 @@
-/** What the laws of numbers share. */
+/** Shared by the laws of metrics. */
 
 import assert from 'node:assert/strict';
 import type { MetricFilter, MetricRow, MetricStore } from '../../../core/contract/derived/metrics.ts';
 import { metricKey } from '../../../core/kit/records/metric-rows.ts';
 import { type Kit, mail, minute, reports } from './kit.ts';
 
-/** Of every opening of the storage. */
+/** The store of every opening of the storage. */
 export function numbersOf(t: Kit): MetricStore[] {
   return t.openings.map(({ name, stores }) => {
     assert.ok(stores?.metrics, `the stores of "${name}" keep no numbers and declare no lack of them`);
@@ -39,7 +39,7 @@ export async function reads(
   assert.deepEqual(sorted(await numbers.read({ ...everything, ...filter })), sorted(rows));
 }
 
-/** So many rows in each of so many minutes, the latest ones first: of ten jobs in two queues. */
+/** `perMinute` rows in each of `minutes` minutes, the latest first: of ten jobs in two queues. */
 export function manyRows(t: Kit, minutes: number, perMinute: number): MetricRow[] {
   return Array.from({ length: minutes * perMinute }, (_, n) => {
     const within = Math.floor(n / minutes);

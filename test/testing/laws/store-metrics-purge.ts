@@ -16,7 +16,7 @@ async function purgeAll(numbers: MetricStore, step: MetricStep, before: number):
 }
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
 
-/** Of stores that do not forget by themselves. */
+/** Laws of stores that need a purge. */
 export function metricPurgeLaws(law: Law): void {
   law('a purge removes one step before a moment, and nothing else', async (t) => {
     const [numbers] = numbersOf(t);

@@ -7,7 +7,7 @@ import { day, hour, type Kit, reportOf, reports, second } from './kit.ts';
 import type { Law } from './law.ts';
 import { allFacts, ranOn } from './store-facts.ts';
 
-/** Of all pages, the ids of each. */
+/** The ids of each page, for all pages. */
 async function pagesOf(
   t: Kit,
   filter: RecordFilter,
@@ -43,7 +43,7 @@ async function putMany(t: Kit, count: number): Promise<string[]> {
   return listed;
 }
 
-/** Of an age of its own. */
+/** Puts a message a moment after the last one. */
 async function putAlone(t: Kit, change: Partial<OutgoingMessage> = {}): Promise<OutgoingMessage> {
   await t.advance(second);
   return t.put(change);

@@ -1,4 +1,4 @@
-/** What people do with records: list them, and cancel jobs. */
+/** Operators list records and cancel jobs. */
 
 import assert from 'node:assert/strict';
 import type { JobStatus } from '../../../core/contract/outcome.ts';

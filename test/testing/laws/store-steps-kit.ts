@@ -4,7 +4,7 @@ import type { StepStore } from '../../../core/contract/derived/steps.ts';
 import type { LogOwner } from '../../../core/features/steps/log.ts';
 import { type Kit, minute } from './kit.ts';
 
-/** Of every opening of the storage. */
+/** The store of every opening of the storage. */
 export function stepsOf(t: Kit): StepStore[] {
   return t.openings.map(({ name, stores }) => {
     assert.ok(stores?.steps, `the stores of "${name}" have no steps and declare no lack of them`);

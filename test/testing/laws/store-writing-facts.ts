@@ -1,4 +1,4 @@
-/** What a record of a queue that keeps none tells beside its status: it was told with the job, or with the start of an attempt. */
+/** Facts in the records of a queue that keeps none: they come with the job, or with the start of an attempt. */
 
 import assert from 'node:assert/strict';
 import { payloadOf } from '../../../core/kit/records/payload.ts';

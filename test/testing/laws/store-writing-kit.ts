@@ -63,7 +63,7 @@ export function about(t: Kit, job: RecordedJob, opening: number): Recorder {
   };
 }
 
-/** What an attempt reports that began at `startedAt` and ends now. */
+/** The report of an attempt that started at `startedAt` and ends now. */
 export function reportAt(
   t: Kit,
   attempt: number,

@@ -1,10 +1,10 @@
-/** What the laws of texts share. */
+/** Shared by the laws of texts. */
 
 import assert from 'node:assert/strict';
 import type { NamedText, TextRange, TextStore, TextWrite } from '../../../core/contract/texts.ts';
 import type { Kit } from './kit.ts';
 
-/** Of every opening of the storage; at least two, so that races have two sides. */
+/** The store of every opening of the storage; at least two, so that races have two sides. */
 export function textsOf(t: Kit): [TextStore, TextStore, ...TextStore[]] {
   const all = t.openings.map(({ name, stores }) => {
     assert.ok(stores?.texts, `the stores of "${name}" have no texts`);
@@ -19,7 +19,7 @@ export async function readOne(texts: TextStore, name: string) {
   return found ?? null;
 }
 
-/** Writes one, over what is there unless told otherwise. */
+/** Writes a text, by default over an existing one. */
 export async function put(texts: TextStore, name: string, text: string, how: Partial<TextWrite> = {}) {
   const [version, ...rest] = await texts.write([{ name, text, endsAt: null, ...how }]);
   assert.equal(rest.length, 0);
