@@ -1,4 +1,4 @@
-/** Cancels the children of a batch that have not ended, and finds out what became of those that no attempt has told of. */
+/** Cancels the children of a batch that have not ended, and finds the ends of children that no attempt has counted. */
 
 import type { BatchStore, ChildEnd } from '../../contract/derived/batches.ts';
 import type { JobRecord } from '../../contract/store.ts';
@@ -20,7 +20,7 @@ export function endOfRecord({ status }: JobRecord): { readonly failed: boolean }
   return isOver ? { failed: true } : null;
 }
 
-/** Walks through all that have not ended. Those that run are aborted, and end with their attempt. */
+/** Walks through all unfinished children. Running ones are aborted, and end with their attempt. */
 export async function cancelChildren(client: BatchClient, id: string): Promise<void> {
   const store = client.stores.batches!;
   for (let from = 0; ; ) {

@@ -1,5 +1,5 @@
 /**
- * What workers do for batches beside their jobs: call what a dead process has not called, and find children whose end no attempt has told of. They
+ * The chore of batches: enqueues callbacks that a dead process did not, and finds children whose end no attempt has counted. They
  * were cancelled while they waited, have expired there, were removed, or their worker died between two writes.
  */
 
@@ -15,7 +15,7 @@ type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
 /** A child that is in the queue and not known may be one whose record was not written. */
 const goneMs = 3_600_000;
-/** Of one batch at a time. */
+/** The most children of one batch that one pass looks at. */
 const mostChildren = 1_000;
 
 /** Where the next look at a batch goes on. */

@@ -1,4 +1,4 @@
-/** What is wrong with a batch is said before anything is sent. */
+/** Checks a batch before anything is sent. */
 
 import { renamedText } from '../../base/checks.ts';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
@@ -17,7 +17,7 @@ import { checked, checkJob, wrongOption } from '../../kernel/enqueue/prepare.ts'
 import { checkFailures } from './plan.ts';
 
 const mostPerChunk = 10_000;
-/** Of one limit, as for jobs and queues. */
+/** The most slots of a limit, as for jobs and queues. */
 const mostSlots = 10_000;
 
 export interface AnyBatchOptions extends CommonBatchOptions<unknown, unknown, unknown> {

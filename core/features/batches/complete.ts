@@ -46,7 +46,7 @@ async function call(client: CallingClient, state: BatchState): Promise<void> {
   if (plan.results === 'until') await handed?.remove?.();
 }
 
-/** Of a complete one. @param isUnfit what its children returned cannot be handed on */
+/** The callbacks of a complete batch. @param isUnfit the results of its children cannot be passed on */
 export function endsOf({ calls, allowFailures }: Plan, state: BatchState, isUnfit = false): EndName[] {
   const isSuccess = !isUnfit && outcomeOf(allowFailures, state) === 'succeeded';
   const ends: EndName[] = [isSuccess ? 'onSuccess' : 'onFailure', 'onComplete'];

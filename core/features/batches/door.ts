@@ -1,4 +1,4 @@
-/** What is loaded with the first batch. */
+/** Loaded with the first batch. */
 
 import { createHash } from 'node:crypto';
 import { steadyNow } from '../../base/clock.ts';
@@ -23,9 +23,9 @@ export { sendBatch } from './send.ts';
 export { waitForBatch } from './wait-for-batch.ts';
 
 /**
- * Counts a child of a batch when it ends for good. The mark comes before the settlement: a child whose mark is there and whose settlement fails
- * runs again, which can happen to every job, and is not counted twice. One that is settled and not marked would be looked for by its record,
- * which may be forgotten by then. What a transaction writes is true when it has committed, so there the mark comes after.
+ * Counts a child of a batch when it ends for good. The mark is written before the settlement: if the settlement then fails, the child runs
+ * again and is not counted twice. A settled child without a mark would have to be found by its record, which may be deleted by then. With a
+ * transaction the mark is written after the commit.
  */
 export async function markEnd(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   if (end.verdict.verb !== 'ack' && end.verdict.verb !== 'abandon') return next(end);

@@ -19,7 +19,7 @@ export interface Handed {
   readonly complete?: string | null;
 }
 
-/** What another try would not change. */
+/** Errors that another try would not change. */
 const final: readonly ErrorCode[] = ['LIMIT', 'SIGNATURE'];
 
 /** Does nothing where a child has failed. Throws what may go well later. */

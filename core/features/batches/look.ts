@@ -1,11 +1,11 @@
-/** What a worker asks now and then. What it does for the batches that it finds is loaded with the first of them. */
+/** Looks for stalled batches. The code that mends them is loaded with the first of them. */
 
 import { door } from '../../base/lazy.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 
 export const code = door(() => import('./door.ts'));
 
-/** A batch that goes on is left alone. With one look a minute, what nobody has told ends within a minute and a half. */
+/** A batch with progress is left alone. With one look a minute, an uncounted end is found within a minute and a half. */
 const quietMs = 30_000;
 const pageSize = 20;
 /** Bounds one look. Each batch counts as some children beside its own, because it is read too. */

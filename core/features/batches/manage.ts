@@ -1,4 +1,4 @@
-/** What people do with batches. */
+/** Operations on batches. */
 
 import { config, LongshoreError } from '../../base/errors.ts';
 import { childId } from '../../envelope/flow-ids.ts';

@@ -1,4 +1,4 @@
-/** What a batch shall do at its end. */
+/** The plan of a batch: its callbacks at the end. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { BatchState } from '../../contract/derived/batches.ts';
@@ -16,7 +16,7 @@ export interface Plan {
   readonly context: JobContext | null;
   /** The children keep what they return: `until` it is called, or for good. */
   readonly results?: 'until' | 'kept';
-  /** What the payload of `onResults` has beside the results. */
+  /** Further members of the payload of `onResults`. */
   readonly with?: Readonly<Record<string, unknown>>;
   /** It is a link of a chain: the next one is given the results. */
   readonly chain?: ChainMember;

@@ -1,4 +1,4 @@
-/** What the children of a batch return, for those who want to have all of it: a text of each in the store of steps. */
+/** The results of the children of a batch: a text of each in the store of steps. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import type { StepStore, StepText } from '../../contract/derived/steps.ts';
@@ -14,7 +14,7 @@ type ResultClient = Pick<Client, 'app' | 'stores'>;
 const keepMs = 100 * 86_400_000;
 /** Children of a batch with results. */
 export const mostResults = 10_000;
-/** Of all results together: they are held in memory. */
+/** The most characters of all results together: they are held in memory. */
 const mostChars = 64 * 1_048_576;
 
 const nameOf = (batch: string, number: number): string => `result:${batch}:${number}`;
@@ -36,7 +36,7 @@ export async function keepResult(
   }));
 }
 
-/** Of a batch that is complete: a dead letter among its children was retried, and counts. */
+/** A dead letter of a complete batch was retried: its result is taken back. */
 export async function takeBack({ stores }: ResultClient, batch: string, number: number): Promise<void> {
   const store = stores.batches!;
   const state = await store.get(batch);
@@ -83,7 +83,7 @@ async function recorded({ records }: Client['stores'], batch: string, number: nu
   return record?.status === 'completed' ? record.output : undefined;
 }
 
-/** What is left over ends by itself. */
+/** Leftovers expire by themselves. */
 async function removeAll(
   store: StepStore,
   batch: string,

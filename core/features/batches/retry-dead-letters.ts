@@ -17,7 +17,7 @@ export async function retryDeadLetters(
   const count = await deadLetters.retry(ids, replaced.size > 0 ? replaced : undefined);
   const { writer } = client.stores.records;
   if (writer?.retried && count > 0) {
-    // Of some that went the same moment it is not known which: those that are no dead letters any more.
+    // Which ones were retried is not known if some vanished meanwhile: those that are no dead letters any more.
     const left = count < ids.length ? await getDeadLetters(deadLetters, ids) : new Map();
     const retried = ids.filter((id) => !left.has(id));
     await reportingFailures(client.app.events, 'recording retries', retried, async () =>

@@ -1,4 +1,4 @@
-/** What people ask of ids and children. Apart from `ids.ts`, which every function carries. */
+/** Reads ids and children for people. Apart from `ids.ts`, which every function loads. */
 
 import { type EndName, endNames } from '../../envelope/flow-ids.ts';
 

@@ -143,7 +143,7 @@ class Sending {
       if (sealed.completedAt !== null) await complete(this.#client, id);
       return sealed;
     } catch (error) {
-      // Of a chunk that is under way nobody knows what has arrived; the next call finds out.
+      // It is unknown how much of the current chunk has arrived; the next call finds out.
       if (!isSending) await this.#progress(sent, Math.max(sent, planned), false).catch(() => {});
       return stopped(id, sent, error);
     }
@@ -153,7 +153,7 @@ class Sending {
     const { id, planned } = this.#state;
     const to = from + chunk.length;
     await this.#progress(from, Math.max(to, planned), false);
-    // What a call before this one has sent, and not said so: a child that has ended by now may be forgotten by its queue.
+    // Items that an earlier call sent without recording it: the queue may have deleted a child that has ended since.
     const open = from < planned ? new Set(await this.#store.unended(id, from, to - from)) : null;
     const numbers = chunk.map((_, i) => from + i).filter((number) => open === null || open.has(number));
     const results = await enqueueEach(

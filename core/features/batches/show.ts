@@ -27,9 +27,9 @@ import { viewOf } from './view.ts';
 export interface BatchCall {
   readonly end: EndName;
   readonly job: string;
-  /** Of the job, once it was called. */
+  /** The id of the callback's job, once it was enqueued. */
   readonly id: string;
-  /** `due`: all children have ended, and nobody has called it yet. `left out`: it is called in the other case. */
+  /** `due`: all children have ended, and it was not enqueued yet. `left out`: it is for the other outcome. */
   readonly state: 'not yet' | 'due' | 'called' | 'left out';
 }
 
@@ -80,7 +80,7 @@ export interface BatchChildPage {
 const mostChildren = 500;
 
 interface Kept {
-  /** Of the backend that keeps it. */
+  /** The client of the backend that keeps it. */
   readonly home: Client;
   readonly state: BatchState;
 }
@@ -186,7 +186,7 @@ async function childrenOf(
   return children;
 }
 
-/** What the marks say of all children of a stretch. */
+/** The ends of a range of children, by their marks. */
 async function endsIn(
   home: Client,
   batch: string,
@@ -205,7 +205,7 @@ function brief({ job, status, error, attempts, finishedAt }: JobRecord): NonNull
   return { job, status, error, finishedAt, runs: attempts.at(-1)?.attempt ?? 0 };
 }
 
-/** What a job is to a batch, by its id. */
+/** The role of a job in a batch, by its id. */
 export type BatchRole =
   | { readonly batch: string; readonly name: string | null; readonly number: number }
   | { readonly batch: string; readonly name: string | null; readonly end: EndName };

@@ -38,8 +38,8 @@ export async function startLink(
 }
 
 /**
- * Jobs that run at the same time are a batch. It is sealed before they can be lost: a crash before the seal leaves it to whoever starts
- * the link again, and one after it leaves jobs that their own ids keep from being there twice.
+ * Jobs that run at the same time are a batch. It is sealed before they can be lost: after a crash before the seal, the next
+ * attempt starts the link again; after a later crash the ids of the jobs prevent duplicates.
  */
 async function startAll(
   client: SendingClient,

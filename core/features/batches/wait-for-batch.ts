@@ -22,7 +22,7 @@ export async function waitForBatch(
     throw new LongshoreError('OPTION', `Expected ctx.waitForBatch(batch or its id, …), got ${shown(batch)}.`);
   const { client } = it.ports;
   const store = storeOf(client);
-  // Asked when the job is among those that are told: it may have ended before.
+  // Read after the wait is registered: the batch may have ended before.
   const ended = async () => {
     const state = await store.get(id);
     if (!state) throw new LongshoreError('NOT_FOUND', `There is no batch ${shown(id)} here.`);

@@ -49,9 +49,9 @@ export async function beforeRun(
   const answer = await ask(it, slot, 1);
   // It waits as one of many, so that all come at once when the breaker closes. Meanwhile the slot may have become free.
   if (answer.taken || (await ask(it, slot, most)).taken) return slot;
-  // One that nobody wakes looks again when another one may try.
+  // A job that cannot be woken tries again when the next probe is allowed.
   const longestMs = ports.client.backend.pending ? Math.max(openMs, parkedMs) : openMs;
-  // Nobody is woken when a try has failed: one more comes by itself each time the breaker may have been open once more.
+  // A failed probe wakes nothing; the next waiter probes after another `openMs`.
   return { waitsFor: slot, delayMs: Math.min(answer.waitMs, openMs * (answer.ahead + 1), longestMs) };
 }
 

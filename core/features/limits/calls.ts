@@ -23,7 +23,7 @@ export function callsTo(client: Client): Calls {
   let calls = callsOf.get(client);
   if (!calls) {
     const { limits } = client.stores;
-    // Of a batch that was sent by a process with a store of limits.
+    // The batch was sent by a process with a store of limits.
     if (!limits)
       throw config(
         `The job has a limit, but backend "${client.backend.name}" keeps none here: give the worker the same store as the sender.`,

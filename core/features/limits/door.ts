@@ -1,4 +1,4 @@
-/** What is loaded with the first limit. */
+/** Loaded with the first limit. */
 
 export { enter, leave } from './gates.ts';
 export { leaveLines, lookingAtLines } from './lines.ts';

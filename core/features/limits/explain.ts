@@ -11,7 +11,7 @@ import { type LimitView, limitView } from './views.ts';
 /** Explains a job that no limit, pause or event holds back. */
 export const onlyAWorker = 'ready: it waits for a free worker';
 
-/** So many jobs that have a slot are named. */
+/** How many holders of slots are named. */
 const mostNamed = 3;
 
 /** All that is known to be in its way, or that nothing is. Empty for a job that runs or has ended. */
@@ -37,7 +37,7 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
   return whys.length > 0 ? whys : [onlyAWorker];
 }
 
-/** Those it was refused by, and those that would refuse it though it has not asked yet. */
+/** The limits that refused the job, and those that would refuse it. */
 async function limitsOf(client: Client, { id, job, attempts }: JobRecord): Promise<LimitView[]> {
   const { limits } = client.stores;
   if (!limits) return [];

@@ -1,5 +1,5 @@
 /**
- * What stands before the run of a job with limits: it takes its slots, or it is released until there may be one. No attempt is spent.
+ * The gate before the run of a job with limits: the job takes its slots, or is released until one may be free. That spends no attempt.
  * Slots of concurrency are given back when the attempt is settled; those of a worker that dies end with its lease. Slots of rates are given
  * back only where the handler did not begin.
  */
@@ -42,7 +42,7 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
       const key = limitKey(limit, it.payload, it.envelope.context ?? {});
       if (key === null) continue;
       const ofJob = slotOf(it, key);
-      // A rate counts every attempt, also of one job. Those that are refused wait as one, under the name of the job.
+      // A rate counts every attempt, also of one job. Refused attempts of a job wait as one, under the name of the job.
       const slot = limit.kind === 'rate' ? ofRun(ofJob) : ofJob;
       // It may have been taken although no answer came.
       if (limit.kind === 'rate') rates.push(slot);
@@ -93,7 +93,7 @@ function limitsOf({ app, run, job, envelope }: Admitted): readonly Limit[] {
   return ofBatch ? [...declared, ofBatch] : declared;
 }
 
-/** What the batch of a child allows; `null` = it is no child, or its batch has no limit. */
+/** The limit of a child's batch; `null` = it is no child, or its batch has no limit. */
 function batchLimit({ identifier, concurrency }: Envelope): Limit | null {
   const batch = concurrency ? childOf(identifier)?.batch : undefined;
   if (batch === undefined) return null;
@@ -174,7 +174,7 @@ function ratesOf(it: Admitted): { readonly key: string; readonly maxHoldMs: numb
 
 const told = new WeakMap<object, Set<string>>();
 
-/** Two releases run side by side and say different things. Each of them is told, once. */
+/** Two releases declare different limits. Each of them is warned once. */
 function tellOtherRelease(
   { app, ports }: Admitted,
   { of, kind, slots }: Limit,

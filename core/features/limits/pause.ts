@@ -39,7 +39,7 @@ export async function pauseJob(client: Client, job: string): Promise<boolean> {
   return true;
 }
 
-/** Resolves with `false` when it was not paused. What waits comes at once. Throws as `pauseJob` does. */
+/** Resolves with `false` if it was not paused. Waiting jobs become ready at once. Throws like `pauseJob`. */
 export async function resumeJob(client: Client, job: string): Promise<boolean> {
   const resumed = await limitsFor(client, job).reset(keyOf(job));
   await wakeAll(client, keyOf(job));

@@ -15,7 +15,7 @@ export interface PausedJobs {
 
 export const pausePrefix = 'pause:';
 
-/** What is older is read anew, beside the jobs; what is stale is waited for. */
+/** An older list is read again in the background; a stale one is awaited. */
 const ages = { freshMs: 4_000, staleMs: 5_000 };
 const patienceMs = 2_000;
 /** More than can be paused by hand. */

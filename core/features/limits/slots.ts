@@ -6,17 +6,17 @@ import type { Limit } from '../../kernel/app/flow-control.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
 import { callsTo } from './calls.ts';
 
-/** A job that nobody wakes asks again after so long, or as long again as it has waited. */
+/** A job that cannot be woken tries again after as long as it has waited, within these bounds. */
 const alone = { leastMs: 1_000, mostMs: 60_000 };
 /** At a rate it knows its time. But limits change, and jobs before it are cancelled. */
 const atRateMs = 3_600_000;
 /**
- * One that is woken asks by itself now and then: the process that took it out of its line may have died before it woke it, or the limit has
- * changed. After so many leases, or so long for each job ahead: a line of any length asks a few times a second.
+ * A job that is woken also tries by itself now and then: the process that took it out of its line may have died before it woke it, or the
+ * limit has changed. The pause is this number of leases, or a time per job ahead, so that a line of any length makes a few requests a second.
  */
 const leasesOfPark = 4;
 const parkMsPerAhead = 1_000;
-/** Of a job that waits for people or for another job, and is woken: a store may not remember all that wait. */
+/** The longest park of a job that waits for an operator or another job: a store may not remember all waiters. */
 export const parkedMs = 600_000;
 /** Slots of a key. */
 export const most = 10_000;
@@ -52,7 +52,7 @@ export function ask(
   return callsTo(ports.client).take(it, request);
 }
 
-/** How long a job is released for that was refused, if nobody wakes it. */
+/** How long a refused job is released, if it is not woken. */
 export function parkMs(it: Admitted, kind: Limit['kind'], { waitMs, ahead }: RefusedSlot): number {
   const { ports, run, startedAt, envelope } = it;
   if (kind === 'rate') return Math.min(waitMs, atRateMs);

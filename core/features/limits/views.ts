@@ -11,16 +11,16 @@ export interface LimitView {
   /** Names it in the store: `job:shop.sync:concurrency:c-7`. */
   readonly key: string;
   readonly of: 'job' | 'queue' | 'batch';
-  /** Of the job or the queue, or the id of the batch. */
+  /** The name of the job or queue, or the id of the batch. */
   readonly name: string;
   readonly kind: 'concurrency' | 'rate' | 'pause' | 'breaker';
-  /** What the limit's own function made of the payload; of a breaker `open` or `failures`. `null` = all count together, or `perKey`. */
+  /** The result of the limit's key function; `open` or `failures` for a breaker. `null` = all count together, or `perKey`. */
   readonly keyPart: string | null;
-  /** Each key has as many slots for itself. Without a `keyPart`: nobody uses one of them. */
+  /** Each key has its own slots. Without a `keyPart`: no key is in use. */
   readonly perKey: boolean;
   /** How many slots there are: of those in use the smallest number, else as this app says; `null` = not known here. */
   readonly limit: number | null;
-  /** Of a rate: so many begin in so long; `null` = it is none, or not known here. */
+  /** The window of a rate, ms; `null` = it is no rate, or not known here. */
   readonly perMs: number | null;
   /** In use now. */
   readonly used: number;
@@ -42,7 +42,7 @@ export interface LimitFilter {
 }
 
 export interface LimitPage {
-  /** In the order of their keys. Those that nobody uses come on top of `max`. */
+  /** Sorted by key. Unused limits come on top of `max`. */
   readonly limits: readonly LimitView[];
   /** Where the next page begins; `null` = there are no more. */
   readonly next: string | null;
@@ -76,11 +76,11 @@ export async function listLimits(client: Client, filter: LimitFilter = {}): Prom
   return { limits: limits.sort((a, b) => (a.key < b.key ? -1 : 1)), next };
 }
 
-/** Keys that all jobs of a limit share. The others have one for each value, and nobody knows how many there are. */
+/** Keys that all jobs of a limit share. Limits with a key function have any number of keys. */
 export const sharedKeys = (client: Client): string[] =>
   [...declaredIn(client)].filter(([, { perKey }]) => !perKey).map(([key]) => key);
 
-/** What is known of these keys, also of those that nobody uses. What is no key of a limit is left out. */
+/** The limits of these keys, also unused ones. Other texts are left out. */
 export async function limitViews(client: Client, keys: readonly string[]): Promise<LimitView[]> {
   const limits = limitStoreOf(client);
   const declared = declaredIn(client);
