@@ -103,11 +103,7 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
     unsubscribe();
     throw error;
   });
-  // Then the tick: a worker that stops when it is idle must find what the schedules owe.
-  const ticking =
-    schedules && (app.schedules.length > 0 || keepsSchedules(client))
-      ? await startTicking(app, client)
-      : null;
+  let ticking: Awaited<ReturnType<typeof startTicking>> | null = null;
   let worker: Worker | null = null;
   let endAt = 0;
   const draining = new Set<string>();
@@ -124,6 +120,9 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
     endOthers();
   });
   try {
+    // The tick comes first: a worker that stops when it is idle must find the jobs of the schedules.
+    if (schedules && (app.schedules.length > 0 || keepsSchedules(client)))
+      ticking = await startTicking(app, client);
     worker = await startWorker(app, {
       signals: ['SIGINT', 'SIGTERM'],
       ...workerOptions,
