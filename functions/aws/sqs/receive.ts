@@ -110,7 +110,9 @@ export function createAcceptor(
       for (const received of deliveries) {
         let delivery = received;
         try {
-          if (rule) delivery = await asJob(rule, received, { ...received, queue: name }, attributesOfJob);
+          const { messageId, sentAt } = received;
+          if (rule)
+            delivery = await asJob(rule, received, { queue: name, messageId, sentAt }, attributesOfJob);
           const counts = fifo && delivery.receiveCount > 1 ? refunds : null;
           const refunded = (await counts?.of(delivery.messageId)) ?? 0;
           const lease = leaseFrom(delivery, { address, receivedAt, expiresAt, refunded });
