@@ -65,7 +65,7 @@ const mostPerCall = 1_000;
 /** New texts are long. */
 const mostTextsPerCall = 50;
 
-/** Newest first; of the same time by id, as Redis orders them, and then by queue. */
+/** Pages list the newest first. Dead letters of the same time are sorted by id, as in Redis, then by queue. */
 interface Position {
   readonly diedAt: number;
   readonly id: string;
@@ -82,7 +82,7 @@ function newestFirst(a: Position, b: Position): number {
 const isDead = ({ status }: Whole): boolean => status === 'failed' || status === 'expired';
 
 function redisDeadLetters(state: RedisState): DeadLetters {
-  /** Those behind `after` in the order of the pages. */
+  /** The dead letters after `after`, in the order of the pages. */
   async function positionsOf(queue: string, max: number, after: Position | null): Promise<Position[]> {
     const isIncluded = after !== null && newestFirst(after, { ...after, queue }) < 0;
     const from = after === null ? ['', '', ''] : [`${after.diedAt}`, after.id, isIncluded ? '1' : ''];
@@ -96,7 +96,7 @@ function redisDeadLetters(state: RedisState): DeadLetters {
     return all.flat().sort(newestFirst).slice(0, max);
   }
 
-  /** In the order of the positions. Those that are gone meanwhile, and those that cannot be read, are left out. */
+  /** In the order of the positions. Leaves out dead letters that are gone by now or unreadable. */
   async function readAt(positions: readonly Position[], what: 'facts' | 'whole'): Promise<Whole[]> {
     const byQueue = [...Map.groupBy(positions, ({ queue }) => queue)];
     const read = await Promise.all(
@@ -113,7 +113,7 @@ function redisDeadLetters(state: RedisState): DeadLetters {
     return positions.flatMap(({ queue, id }) => found.get(`${queue} ${id}`) ?? []).filter(isDead);
   }
 
-  /** In every queue: an id does not say which one has the dead letter. `argsOf` gives what stands for each id. */
+  /** Asks every queue, because an id does not name its queue. `argsOf` gives the arguments for each id. */
   async function inAll(
     during: string,
     action: string,
@@ -133,7 +133,7 @@ function redisDeadLetters(state: RedisState): DeadLetters {
     return total;
   }
 
-  /** Job and tenant stay, and are in the text: so those with a new one are read first. */
+  /** A new text keeps the job and the tenant, so these dead letters are read first. */
   async function textsOf(
     queue: string,
     ids: readonly string[],

@@ -2,18 +2,18 @@
 --
 -- KEYS[1] the base:
 --   :list          zset  order -> batch   oldest first; the last order is in :order
---   :look          zset  time -> batch    when somebody should look at it
---   :ends          zset  time -> batch    when it may be forgotten, or later
---   :of:<batch>    hash  what is known of it; absent fields are null
---   :ended:<batch>, :failed:<batch>       a bit for each child
+--   :look          zset  time -> batch    when `check` returns it
+--   :ends          zset  time -> batch    earliest time to delete it, checked again by `purge`
+--   :of:<batch>    hash  its state; absent fields are null
+--   :ended:<batch>, :failed:<batch>       bitmaps, a bit per child
 -- Times are epoch ms.
 --
--- ARGV[1] of clock.lua   [2] action
+-- ARGV[1] time, see clock.lua   [2] action
 local base = KEYS[1]
 local list, look, ends = base .. ':list', base .. ':look', base .. ':ends'
 local day = 86400000
 local callWithin = 10000
--- Bytes of bits that one call looks at.
+-- One call reads at most this many bytes of a bitmap.
 local mostBytes = 65536
 
 local now = number(at)
@@ -44,7 +44,7 @@ local function write(id, ...) redis.call('HSET', hashOf(id), ...) end
 local function lookAt(id, time) redis.call('ZADD', look, number(time), id) end
 local function forgetAt(id, time) redis.call('ZADD', ends, number(time), id) end
 
--- Completes it, where all of its children have ended.
+-- Completes the batch if all its children have ended.
 local function settle(id)
   local state = read(id)
   if state.sealed ~= '1' or state.completedAt then return false end
@@ -83,7 +83,7 @@ function actions.sent()
   return shown(id)
 end
 
--- [3]... batch, how many, their numbers, with a - before those that have failed. Answers with those that are complete by it.
+-- [3]... batch, count, numbers of its children (- in front of failed ones), in turn. Returns the batches that this completes.
 function actions.ended()
   local complete = {}
   local i = 3
@@ -124,7 +124,7 @@ end
 -- [3] batch
 function actions.get() return shown(ARGV[3]) end
 
--- [3] the one before the first, '' = none   [4] how many
+-- [3] list the batches after this one, '' = from the start   [4] how many
 function actions.list()
   local last = ARGV[3] ~= '' and redis.call('ZSCORE', list, ARGV[3])
   local found = {}
@@ -147,8 +147,8 @@ function actions.cancel()
   return shown(id)
 end
 
--- [3] batch   [4] ended, failed   [5] the bit that is looked for   [6] the first number   [7] how many. Answers with the number to go on with,
--- '' = that is all, and with numbers.
+-- [3] batch   [4] bitmap: ended or failed   [5] wanted bit   [6] first number   [7] how many. Returns the number to continue from
+-- ('' = end of list), then the numbers.
 function actions.numbers()
   local id, wanted, from, max = ARGV[3], ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
   local state = read(id)
@@ -161,7 +161,7 @@ function actions.numbers()
   local child = from
   while child < stop and #found <= max do
     local byte = string.byte(bytes, math.floor(child / 8) - first + 1) or 0
-    -- Eight at a time, where none of them is wanted.
+    -- Skips a whole byte if none of its bits is wanted.
     if child % 8 == 0 and byte == (wanted and 0 or 255) then
       child = child + 8
     else
@@ -205,7 +205,7 @@ function actions.called()
   forgetAt(id, state.completedAt + 7 * day)
 end
 
--- [3] quiet for so long, ms   [4] again after so long, ms   [5] how many
+-- [3] ms without a change   [4] ms until the next check   [5] how many
 function actions.check()
   local found = {}
   local most = tonumber(ARGV[5])
@@ -227,7 +227,7 @@ function actions.check()
   return found
 end
 
--- One step; answers how many are forgotten.
+-- One step; returns how many batches it deleted.
 function actions.purge()
   local gone = 0
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, 500)) do

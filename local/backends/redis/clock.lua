@@ -1,4 +1,4 @@
--- In front of every script but texts.lua.
+-- Loaded before every script except texts.lua.
 --
 -- ARGV[1] epoch ms, '' = this server's clock
 local at = tonumber(ARGV[1])

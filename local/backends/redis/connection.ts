@@ -1,6 +1,6 @@
 /**
  * Connections to one server. A broken connection is never repaired: it is dropped, and the next call opens another, so no worker
- * can be stuck while reconnecting. A connection that owes answers and stays silent counts as broken.
+ * can be stuck while reconnecting. A connection that stays silent while commands are unanswered counts as broken.
  */
 
 import { createHash } from 'node:crypto';
@@ -10,11 +10,11 @@ import { config, type ErrorCode, LongshoreError } from '../../../core/base/error
 import { toError } from '../../../core/base/failure.ts';
 import { createWatch } from '../../watch.ts';
 
-/** Not `createClient`: its class with a method per command takes 25 MB and 90 ms, and none of them is used here. */
+/** Not `createClient`: its class has a method per command, which costs 25 MB and 90 ms, and Longshore uses none of them. */
 const make = (settings: object) => new Client({ ...settings, RESP: 2 });
 export type RedisClient = ReturnType<typeof make>;
 
-/** What `createClient` of `@redis/client` takes besides the URL, such as `{ username, password, socket: { tls: true, ca } }`. */
+/** Options of `createClient` from `@redis/client`, without the URL, such as `{ username, password, socket: { tls: true, ca } }`. */
 export interface RedisConnectionOptions {
   readonly username?: string;
   readonly password?: string;
@@ -24,7 +24,7 @@ export interface RedisConnectionOptions {
 
 export interface LinkOptions extends RedisConnectionOptions {
   readonly url: string;
-  /** A server that owes an answer for so long is given up. */
+  /** The connection is dropped when a command is unanswered for this time. */
   readonly silenceMs: number;
   /** Runs on every new connection before it is used. */
   greet?(client: RedisClient): Promise<void>;
@@ -33,7 +33,7 @@ export interface LinkOptions extends RedisConnectionOptions {
 }
 
 const connectTimeoutMs = 5_000;
-/** How long a server may owe answers when its connection is closed, and how long it has from then on at least. */
+/** `close()` cuts the connection `closeTimeoutMs` after the last answer, but not before `leastTimeoutMs`. */
 const closeTimeoutMs = 1_000;
 const leastTimeoutMs = 50;
 const closedError = new Error('the backend was closed');
@@ -76,7 +76,7 @@ export function createLink(options: LinkOptions) {
     try {
       await client.connect();
       await greet?.(client);
-      // The greeting forgives what the server refuses, and so does not notice that the connection has broken.
+      // `greet` ignores refused commands, so it may not notice a broken connection.
       const reason = reasons.get(client);
       if (reason) throw reason;
     } catch (error) {
@@ -195,7 +195,7 @@ function check(settings: { readonly url: string }): void {
   }
 }
 
-/** Signs in errors of Redis or of its connection, and what they mean. */
+/** Patterns in errors of Redis or its connection, each with our code and advice. */
 const meanings: readonly (readonly [sign: RegExp, code: ErrorCode, advice: string])[] = [
   [
     /\bOOM\b/,
@@ -214,7 +214,7 @@ const meanings: readonly (readonly [sign: RegExp, code: ErrorCode, advice: strin
   [/\bENOTFOUND\b/, 'BACKEND', 'Check the name of the host.'],
 ];
 
-/** A driver's error as ours. Messages of the server and the driver hold no password and no payload. */
+/** Turns a driver's error into a `LongshoreError`. Messages of the server and the driver contain no password and no payload. */
 function redisError(during: string, cause: unknown): LongshoreError {
   if (cause instanceof LongshoreError) return cause;
   const text = textOf(cause);
@@ -239,14 +239,14 @@ const isReadOnly = (error: unknown): boolean => /\bREADONLY\b/.test(textOf(error
 /** The user lacks the right to this command, or a hosted server does not have it. */
 export const isRefused = (error: unknown): boolean => /\bNOPERM\b|unknown command/i.test(textOf(error));
 
-/** Redis compiles a script once and keeps it; a server that has lost one is sent the text again. */
+/** Redis caches compiled scripts. If the server has lost one, its text is sent again. */
 export interface Script {
   readonly text: string;
   /** For EVALSHA. */
   readonly sha: string;
 }
 
-/** @param parts files, or their texts: a release has those in place of the URLs, so that a bundle needs no files */
+/** @param parts files, or their texts: a release replaces the URLs with texts, so that a bundle needs no files */
 function load(...parts: readonly (URL | string)[]): Script {
   const text = parts.map((part) => (typeof part === 'string' ? part : readFileSync(part, 'utf8'))).join('\n');
   return { text, sha: createHash('sha1').update(text).digest('hex') };

@@ -1,4 +1,4 @@
-/** What `longshore doctor` looks at in a Redis server. */
+/** The checks that `longshore doctor` runs on a Redis server. */
 
 import { onDemand } from '../../../core/base/lazy.ts';
 import type { Check, DiagnosisRequest, Problem, Severity } from '../../../core/contract/diagnosis.ts';
@@ -38,7 +38,7 @@ export const redisDiagnosis = (state: RedisState, request: DiagnosisRequest): Ch
 
 const isCluster = (error: unknown): boolean => (error as Error).message === clusterRefusal;
 
-/** The user may lack the right, or a hosted server the command. */
+/** The user may lack the right, or a hosted server may not have the command. */
 async function unlessRefused<T>(answer: Promise<T>, command: string, right: string): Promise<T> {
   try {
     return await answer;
@@ -57,7 +57,7 @@ const found = (text: string, remedy: string, severity?: Severity): Problem => ({
   ...(severity && { severity }),
 });
 
-/** A check of what INFO says. */
+/** A check of the output of INFO. */
 const infoCheck = (
   id: string,
   severity: Severity,

@@ -1,20 +1,20 @@
--- Stores messages of one queue. Answers with the indexes of those careful messages whose id the queue knows already.
+-- Stores messages of one queue. Returns the indexes of the careful messages whose id the queue already knows.
 --
 -- KEYS[1] `prefix:{queue}`. jobs.lua describes its keys.
--- ARGV[1] of clock.lua   [2] ms of ageing per priority level   [3] channel of the workers, '' = none
--- ARGV[4] how many messages are plain: ready now, with a new id. Two arguments each: sort key and id, text.
+-- ARGV[1] time, see clock.lua   [2] ms of ageing per priority level   [3] channel of the workers, '' = none
+-- ARGV[4] number of plain messages: ready now, with a new id. Two arguments each: sort key and id, text.
 -- Then the careful messages, four arguments each: sort key and id, text, ms until it may run, '1' = the id is new.
 local base = KEYS[1]
 local ageing = tonumber(ARGV[2])
 
 local sub = string.sub
 
--- As in jobs.lua. It comes last: a full server must refuse the call as a whole.
+-- As in jobs.lua. Called last, because a full server must refuse the whole call.
 local function notify()
   if ARGV[3] ~= '' and redis.call('HDEL', base .. ':info', 'idle') == 1 then redis.call('PUBLISH', ARGV[3], '') end
 end
 
--- Most calls bring one plain message, and need no tables.
+-- Fast path without tables: most calls bring one plain message.
 if #ARGV == 6 and ARGV[4] == '1' then
   local member = ARGV[5]
   redis.call('HSET', base .. ':jobs', sub(member, 13), ARGV[6])
@@ -41,7 +41,7 @@ for i = 5, plain, 2 do
   texts[i - 4], texts[i - 3] = sub(member, 13), ARGV[i + 1]
   makeReady(member)
 end
--- The first write: a full server refuses it, and the call fails as a whole.
+-- The first write: a full server refuses it, and the whole call fails.
 if #texts > 0 then redis.call('HSET', base .. ':jobs', unpack(texts)) end
 
 local copies, later = {}, {}

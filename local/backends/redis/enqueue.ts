@@ -9,10 +9,10 @@ import { type Script, scripts } from './connection.ts';
 import { jobText, nextSortKey } from './rows.ts';
 import { knownElsewhere, type RedisState } from './state.ts';
 
-/** A longer call would keep other clients waiting for more than some 5 ms. Lua unpacks some 8,000 values at most. */
+/** Larger calls would block other clients for more than about 5 ms. Lua unpacks about 8,000 values at most. */
 const mostMessages = 1_000;
 const mostBytes = 2 * 1024 * 1024;
-/** Script calls of one group that are under way. */
+/** Concurrent script calls of one group. */
 const mostUnderWay = 2;
 
 /** A message, and the index of its result. */
@@ -83,7 +83,7 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
     return run(scripts.enqueue, args, messages, (n) => carefulIndexes[n]!);
   }
 
-  /** Messages that have a group are stored by a script of their own: the others need not pay for it. */
+  /** Stores messages with a group by another script, so that the other messages do not pay for it. */
   async function insertApart(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const plain = messages.filter(({ group }) => group === null);
     const grouped = messages.filter(({ group }) => group !== null);
@@ -98,7 +98,7 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
     return messages.map(({ group }) => (group === null ? plainResults : groupedResults).next().value!);
   }
 
-  /** @param indexOf the index of the message that the script counts as number `n` */
+  /** @param indexOf returns the index of the `n`-th message of the script */
   async function run(
     script: Script,
     args: readonly string[],
@@ -127,7 +127,7 @@ const failed = ({ id }: OutgoingMessage, error: unknown): SendResult => ({
   error: error as LongshoreError,
 });
 
-/** Of one queue, with new ids, and small enough for one script call. */
+/** Whether all messages are of one queue and have new ids, and fit into one script call. */
 function fitsOneCall(messages: readonly OutgoingMessage[], maxBodyBytes: number): boolean {
   if (messages.length === 0 || messages.length > mostMessages) return false;
   const { queue } = messages[0]!;

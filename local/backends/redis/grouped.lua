@@ -1,4 +1,4 @@
--- Stores messages of one queue that have a group. Answers with the indexes of those whose id the queue knows already.
+-- Stores messages of one queue that have a group. Returns the indexes of the messages whose id the queue already knows.
 --
 -- ARGV[8] channel of the workers, '' = none; then four arguments per message: sort key and id, text, ms until it may run, '1' = the id
 -- is new.
@@ -22,7 +22,7 @@ for i = 9, #ARGV, 4 do
     end
   end
 end
--- The first write: a full server refuses it, and the call fails as a whole.
+-- The first write: a full server refuses it, and the whole call fails.
 if #texts > 0 then redis.call('HSET', jobs, unpack(texts)) end
 if #joining > 0 then groups.join(joining) end
 for i = 1, #later, 3 do

@@ -1,11 +1,11 @@
--- Groups. Of each group one job, the head, stands in `ready`, or in `delayed` while the others wait for its retry. The others are in line.
--- It is loaded in front of jobs.lua, and opened where a job of the queue has a group. `base` and the members are described there.
+-- Groups. Only the head of each group is in `ready`, or in `delayed` while the others wait for its retry. The others queue in its line.
+-- Loaded before jobs.lua, which describes `base` and the members. Opened only if a job of the queue has a group.
 --   :grouped  hash  id   -> row: key of the group (20), place in its line (20; zeros = it has not joined yet), order (1: '-', 'w', 's')
---   :lines    zset  0    -> row, sort key and id. By their text: group by group, each by place
---   :lined    zset  rank -> sort key and id of the same jobs, as they would stand in `ready`
+--   :lines    zset  0    -> row, sort key and id. Sorted as text: by group, then by place
+--   :lined    zset  rank -> sort key and id of the same jobs, with the rank that they would have in `ready`
 --   :heads    hash  key  -> when the head counted as ready (13), its id
 --   :running  zset  0    -> key of the group, id: the leased jobs of ordered groups
---   :info     place      =  the last place of an ordered job
+--   :info     place      =  the last place given to an ordered job
 -- The key of a group is the beginning of the SHA-1 of its name. A place counts microseconds.
 local function openGroups(base, at, ageing)
   local call, sub, format, byte = redis.call, string.sub, string.format, string.byte
@@ -22,15 +22,15 @@ local function openGroups(base, at, ageing)
 
   local function keyOf(row) return sub(row, 1, 20) end
   local function orderOf(row) return sub(row, 41, 41) end
-  -- Numbers: a text that is cut out costs more than what is done with it.
+  -- These work on byte values, because cutting out texts would cost more.
   local function isOrdered(row) return byte(row, 41) ~= 45 end
   local function levelOf(member) return byte(member, 12) - 48 end
   local function isPlaced(row) return sub(row, 21, 40) ~= unplaced end
   local function placedAt(row, place) return keyOf(row) .. format('%020.0f', place) .. orderOf(row) end
   local function firstOf(set, key) return call('ZRANGEBYLEX', set, '[' .. key, '(' .. key .. '\255', 'LIMIT', 0, 1)[1] end
 
-  -- These groups have no head: the first one in line of each becomes it, unless another one of an ordered group still runs. Answers with
-  -- those that still have none. `entered` is when the heads before them counted as ready.
+  -- These groups have no head. The first job in each line becomes the head, unless a job of an ordered group still runs. Returns the
+  -- groups that still have no head. `entered`: when the previous heads counted as ready.
   local function comeForward(keys, entered)
     local first, members, ranked, headed, without = {}, {}, {}, {}, {}
     for i, key in ipairs(keys) do
@@ -55,7 +55,7 @@ local function openGroups(base, at, ageing)
     return without
   end
 
-  -- The keys of a table.
+  -- Gives a head to each group of these keys that has none. `keys` is a set.
   local function advance(keys)
     local all, headless = {}, {}
     for key in pairs(keys) do all[#all + 1] = key end
@@ -74,11 +74,11 @@ local function openGroups(base, at, ageing)
   -- The row of a job; false = it has no group.
   function groups.rowOf(id) return call('HGET', grouped, id) end
 
-  -- Jobs that are in no set join their lines, in their old places if they have one. Three per job: row, sort key and id, time since
-  -- which it is ready.
+  -- Adds jobs that are in no set to their lines, at their old places if they have one. Three values per job: row, sort key and id, time
+  -- since which it is ready.
   function groups.join(jobs)
     local rows, inLine, ranked, keys, last = {}, {}, {}, {}, nil
-    local since, rankOf, placeOf -- texts by level, of those that are ready since then
+    local since, rankOf, placeOf -- by priority level, for the jobs that are ready since `since`
     for i = 1, #jobs, 3 do
       local row, member = jobs[i], jobs[i + 1]
       if jobs[i + 2] ~= since then since, rankOf, placeOf = jobs[i + 2], {}, {} end
@@ -109,7 +109,7 @@ local function openGroups(base, at, ageing)
     advance(keys)
   end
 
-  -- Such a job waits until then. Among those of its group it is as old as `since`. `inLine` = others were before it, so none waits for it.
+  -- Delays a job of a group until `readyAt`. Its place in the group is that of `since`. `inLine` = others were ahead, so none waits for it.
   function groups.wait(row, member, readyAt, since, inLine)
     local key, id = keyOf(row), sub(member, 13)
     if isOrdered(row) then call('ZREM', running, key .. id) end
@@ -119,7 +119,7 @@ local function openGroups(base, at, ageing)
     if not waitsForIt or call('HSETNX', heads, key, format('%013.0f', readyAt) .. id) == 0 then advance({ [key] = true }) end
   end
 
-  -- Delayed jobs whose time has come: answers with those that become ready, the others join their lines. Members and times in turn.
+  -- Takes delayed jobs that are due, members and times in turn. Returns the jobs that become ready; the others join their lines.
   function groups.promoted(due)
     local ids, others, joining = {}, {}, {}
     for i = 1, #due, 2 do ids[#ids + 1] = sub(due[i], 13) end
@@ -135,7 +135,7 @@ local function openGroups(base, at, ageing)
     return others
   end
 
-  -- These jobs have left their set for a lease: where one was the head, the next one comes forward.
+  -- These jobs were leased. If one was the head of its group, the next job in line becomes the head.
   local function taken(ids, from)
     local keys, mine, inOrder, ordered, forward, entered, gone = {}, {}, {}, {}, {}, {}, {}
     for i, row in ipairs(call('HMGET', grouped, unpack(ids, from))) do
@@ -160,7 +160,7 @@ local function openGroups(base, at, ageing)
     if #gone > 0 then call('HDEL', heads, unpack(gone)) end
   end
 
-  -- The one member that is left in `ready` has left it: those behind it in its line follow at once.
+  -- Fast path when this was the only ready job: also takes the jobs behind it in its line.
   local function follow(member, max)
     local row = groups.rowOf(sub(member, 13))
     if not row or isOrdered(row) then return {} end
@@ -176,7 +176,7 @@ local function openGroups(base, at, ageing)
     return members
   end
 
-  -- These members of `ready` are leased. Others come forward, and fill up the fetch.
+  -- Leases these members of `ready`, and fills the fetch with the jobs that become heads.
   function groups.lease(members, max)
     local ids, from = {}, 1
     repeat
@@ -200,7 +200,7 @@ local function openGroups(base, at, ageing)
     if #ids > 0 then taken(ids, 1) end
   end
 
-  -- Jobs that are in no set will not run again.
+  -- Removes jobs from their groups that are in no set and will not run again.
   function groups.leave(ids)
     local keys, mine, notRunning, free, gone = {}, {}, {}, {}, {}
     for i, row in ipairs(call('HMGET', grouped, unpack(ids))) do
@@ -226,12 +226,12 @@ local function openGroups(base, at, ageing)
     if call('EXISTS', grouped) == 0 then call('HDEL', info, 'place') end
   end
 
-  -- A head that has left its set is none any more. Answers whether it was one.
+  -- Removes the mark of a head that has left its set. Returns whether the job was a head.
   function groups.stepDown(id, row)
     return isHead(keyOf(row), id) and call('HDEL', heads, keyOf(row)) == 1
   end
 
-  -- Its row when its priority changes by so many levels, which moves it in a line that has no order.
+  -- The row of the job after its priority changed by `levels`. This moves the job if its group has no order.
   function groups.reranked(row, id, levels)
     if levels == 0 or isOrdered(row) or not isPlaced(row) then return row end
     local changed = placedAt(row, sub(row, 21, 40) + levels * ageing * 1000)
@@ -239,7 +239,7 @@ local function openGroups(base, at, ageing)
     return changed
   end
 
-  -- The row of a new job, whose text names its group; nil = it has none. `place` is 0 for one that has to join its line yet.
+  -- The row of a new job, whose text names its group; nil = it has no group. `place` = 0: it has not joined its line yet.
   function groups.rowFor(text, place)
     local group = string.match(text, '^%S+ %d+ %d+ ([-ws]"[^\n]*)\n')
     if not group then return end
@@ -257,10 +257,10 @@ local function openGroups(base, at, ageing)
     if isHeld and isOrdered(row) then call('ZADD', running, 0, keyOf(row) .. id) end
   end
 
-  -- The first ones in line, line by line: their rows, sort keys and ids.
+  -- The first jobs of the lines, line by line: rows, sort keys and ids.
   function groups.first(max) return call('ZRANGE', lines, 0, max - 1) end
 
-  -- Of heads, which are ranked by when they came forward, since when they are ready. By id; jobs that have run before are not told.
+  -- Since when these heads are ready, by id: their rank says only when they became heads. Leaves out jobs without a place.
   function groups.readySince(members)
     local ids, found = {}, {}
     for i, member in ipairs(members) do ids[i] = sub(member, 13) end
@@ -273,8 +273,8 @@ local function openGroups(base, at, ageing)
     return found
   end
 
-  -- An older release, or a hand, may have taken a head away. Looks at the lines behind that of `after`, and answers with the key of the last
-  -- one; '' = it was the last of all. `whereOf` tells the set of a job; nil = it is gone.
+  -- Repairs groups that lost their head to an older release or a manual change. Checks the lines after `after` and returns the key of the
+  -- last one checked; '' = no more lines. `whereOf` returns the set of a job; nil = it is gone.
   function groups.heal(after, most, whereOf)
     for _, id in ipairs(call('HRANDFIELD', grouped, most)) do
       if call('HEXISTS', base .. ':jobs', id) == 0 then groups.leave({ id }) end

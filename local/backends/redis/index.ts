@@ -1,4 +1,4 @@
-/** A queue in Redis 6.2 or newer, or Valkey: any number of processes and hosts, and as durable as the server's append-only file. */
+/** A queue in Redis 6.2 or newer, or Valkey, for any number of processes and hosts. As durable as the server's append-only file. */
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
@@ -66,7 +66,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
   };
 }
 
-/** Hears of the ends of jobs by PUBLISH, on the connection that also hears of new ones. */
+/** Learns from PUBLISH that jobs have ended, on the connection that also announces new jobs. */
 function redisEnds(
   { clock, base, manage }: RedisState,
   listener: Pick<Listener, 'start' | 'hears'>,
@@ -84,5 +84,5 @@ function redisEnds(
   });
 }
 
-/** How the channel of a queue's ends is called, after the queue. As in jobs.lua. */
+/** Suffix of the channel that announces ended jobs of a queue. As in jobs.lua. */
 const ended = ':ended';

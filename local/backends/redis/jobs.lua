@@ -1,4 +1,4 @@
--- What grouped.lua, lease.lua, manage.lua and transfer.lua share; it is loaded in front of each, behind groups.lua.
+-- Shared by grouped.lua, lease.lua, manage.lua and transfer.lua; loaded before each of them, after groups.lua.
 --
 -- KEYS[1] is `prefix:{queue}`: all keys of a queue begin with it, so they live in one hash slot.
 --   :ready    zset   rank    -> sort key and id   rank = the time since which it is ready + priority * ageing
@@ -6,29 +6,29 @@
 --   :leases   zset   end     -> token             token = nonce (11), time of leasing (13), id
 --   :jobs     hash   id      -> the job's text    `sortKey createdAt readyAt group` (readyAt only if it differs or there is a group;
 --                               group = order ('-', 'w' wait, 's' step-aside) and the name as JSON), `[job, tenant, facts]`
---                               as JSON without what is not there, body
---   :states   hash   id      -> what has happened to a job that has not ended; missing while that is nothing:
+--                               as JSON without absent members, body
+--   :states   hash   id      -> history of a job that has not ended; missing until something has happened to it:
 --                               `attempts interrupted cancelRequested readyAt`, progress, reports, one line each
 --   :ended    hash   id      -> `end finishedAt attempts readyAt reason`, error, progress, reports, then the job's text
 --   :done     zset   time    -> id                completed and cancelled
 --   :kept     zset   end     -> id                completed and cancelled with a retention of their own, until when
 --   :dead     zset   time    -> id                failed and expired
---   :deadKept zset   end     -> id                those of them with a retention of their own, until when
---   :waits    zset   end     -> id                jobs that somebody waits for, until then at most; their ends are published to :ended
---   and those of groups.lua   of jobs in the line of a group, which are in no other set
+--   :deadKept zset   end     -> id                members of :dead with a retention of their own, until when
+--   :waits    zset   end     -> id                jobs with a waiting caller, until then at most; their ends are published to :ended
+--   and the keys of groups.lua                    jobs in the line of a group are in no other set
 --   :info     hash   paused; done, kept and dead: bytes of each; idle (any text): a worker has found nothing, and listens
 -- A sort key has 12 characters: 11 that count arrivals, then the priority. Times are epoch ms.
 --
--- ARGV[1] of clock.lua   [2] ms of ageing per priority level
--- ARGV[3] '1' = completed jobs are kept   [4] [5] how many, and how many bytes, at most   [6] [7] the same for dead letters
+-- ARGV[1] time, see clock.lua   [2] ms of ageing per priority level
+-- ARGV[3] '1' = completed jobs are kept   [4] [5] their budget: count and bytes   [6] [7] the same for dead letters
 local base = KEYS[1]
 local ready, delayed, leases = base .. ':ready', base .. ':delayed', base .. ':leases'
 local jobs, states, ended, info = base .. ':jobs', base .. ':states', base .. ':ended', base .. ':info'
 local ageing, keep = tonumber(ARGV[2]), ARGV[3] == '1'
 
--- Bytes that an ended job costs besides its text, about.
+-- Approximate bytes of an ended job besides its text.
 local overhead = 250
--- `unpack` takes some 8,000 values at most.
+-- `unpack` takes about 8,000 values at most.
 local page = 1000
 
 local function owned(token)
@@ -51,12 +51,12 @@ local function textOf(state)
   return head .. '\n' .. state.progress .. '\n' .. state.reports
 end
 
--- Of how many attempts a record tells, as on the other queues.
+-- A record keeps the reports of this many attempts, as on the other queues.
 local mostReports = 30
--- What stands between two of them. A text within a report cannot hold it: its quotes are escaped.
+-- Separates two reports. A text within a report cannot contain it, because its quotes are escaped.
 local betweenReports = ',{"attempt":'
 
--- The oldest one makes room.
+-- Adds a report. Above `mostReports` the oldest is removed.
 local function addReport(state, report)
   if report == '' then return end
   local _, others = string.gsub(state.reports, betweenReports, '')
@@ -66,17 +66,17 @@ local function addReport(state, report)
   state.reports = state.reports == '' and report or state.reports .. ',' .. report
 end
 
--- Called when a worker finds nothing and listens. A full server or a replica refuses the mark: the worker then polls.
+-- Called when a worker finds nothing and listens. If a full server or a replica refuses the mark, the worker polls.
 local function markIdle()
   if redis.call('HEXISTS', info, 'idle') == 0 then redis.pcall('HSET', info, 'idle', '1') end
 end
 
--- Wakes the idle workers, if there are any. A worker that is busy looks again before it waits, and needs no message.
+-- Wakes the idle workers, if there are any. A busy worker needs no message, because it fetches again before it waits.
 local function notify(channel)
   if channel ~= '' and redis.call('HDEL', info, 'idle') == 1 then redis.call('PUBLISH', channel, '') end
 end
 
--- Tells those who wait for these jobs. Who has no right to publish settles all the same: they poll, too.
+-- Publishes that these jobs have ended, if callers wait for them. Without the right to publish it does nothing: the callers also poll.
 local function tellEnded(ids)
   local waits = base .. ':waits'
   if redis.call('EXISTS', waits) == 0 then return end
@@ -90,7 +90,7 @@ local function tellEnded(ids)
 end
 
 local opened
--- Nil = no living job of the queue has a group. `isNew`: one gets its group now.
+-- nil = no job of the queue that has not ended has a group. `isNew`: a job gets its group now.
 local function groupsHere(isNew)
   if not opened and (isNew or opened == nil) then
     opened = (isNew or redis.call('EXISTS', base .. ':grouped') == 1) and openGroups(base, at, ageing)
@@ -104,14 +104,14 @@ local function notifyOfGroups(channel)
   if groups and groups.came then notify(channel) end
 end
 
--- Gives a job that is in no set the group that its text names, if any. `place` = 0: it joins the line as a new one.
+-- Gives a job that is in no set the group that its text names, if any. `place` = 0: it joins the line as a new job.
 local function addGroup(id, text, place, isHeld)
   if not string.find(text, '^%S+ %d+ %d+ [-ws]"') then return end
   local groups = groupsHere(true)
   groups.add(id, groups.rowFor(text, place), isHeld)
 end
 
--- Makes a job wait again, to be ready at that time.
+-- Makes a job wait again until `readyAt`.
 local function wait(sortKey, id, readyAt)
   local groups = groupsHere()
   local row = groups and groups.rowOf(id)
@@ -124,7 +124,7 @@ local function wait(sortKey, id, readyAt)
   end
 end
 
--- Moves delayed jobs whose time has come to the ready ones, ranked by that time.
+-- Moves delayed jobs that are due to `ready`, ranked by the time at which they were due.
 local function promote()
   local first = redis.call('ZRANGEBYSCORE', delayed, '-inf', number(at), 'WITHSCORES', 'LIMIT', 0, page)
   if #first == 0 then return end
@@ -139,7 +139,7 @@ local function promote()
   redis.call('ZADD', ready, unpack(ranked))
 end
 
--- ms until the next delayed job is ready, or false.
+-- ms until the next delayed job is ready; false = there is none.
 local function nextDelayedMs()
   local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
   return first[2] and math.max(0, math.ceil(first[2] - at)) or false
@@ -156,7 +156,7 @@ local function forget(index, ids)
   return redis.call('HINCRBY', info, index, -bytes)
 end
 
--- Removes the oldest ended jobs above the budget, up to a limit: no script may run for long. Answers how many.
+-- Removes the oldest ended jobs above the budget. The number is limited, because no script may run for long. Returns how many.
 local function trim(index, added, mostCount, mostBytes)
   local bytes = redis.call('HINCRBY', info, index, added)
   local gone = 0
@@ -176,13 +176,13 @@ local function endedText(code, state, reason, problem, text)
   return head .. '\n' .. problem .. '\n' .. state.progress .. '\n' .. state.reports .. '\n' .. text
 end
 
--- The text without the body, which a completed job needs no more.
+-- The text without the body, which a completed job no longer needs.
 local function headOf(text)
   local first = string.find(text, '\n', 1, true)
   return string.sub(text, 1, string.find(text, '\n', first + 1, true))
 end
 
--- Forgets jobs that are in no set any more.
+-- Deletes the texts of jobs that are in no set.
 local function removeJobs(ids)
   redis.call('HDEL', jobs, unpack(ids))
   redis.call('HDEL', states, unpack(ids))
@@ -190,8 +190,7 @@ local function removeJobs(ids)
   if groups then groups.leave(ids) end
 end
 
--- Ends a job that is in no set any more. Answers how many older dead letters were removed. keepMs: '' = its record is kept as long as
--- those of others.
+-- Ends a job that is in no set. Returns how many older dead letters were removed. keepMs: '' = the record has the usual retention.
 local function finish(id, code, state, reason, problem, text, keepMs)
   tellEnded({ id })
   removeJobs({ id })

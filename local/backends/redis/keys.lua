@@ -1,7 +1,7 @@
--- An idempotency key, which one owner at a time holds. It expires a minute after it has lost its meaning.
+-- An idempotency key with one owner at a time. It expires a minute after its hold and its retention have ended.
 --
 -- KEYS[1] the key: a hash of owner, hold (epoch ms), done, value ('' = none, else '=' and the value), keep (epoch ms)
--- ARGV[1] of clock.lua   [2] action   [3] owner   [4] ms to hold or keep it   [5] value
+-- ARGV[1] time, see clock.lua   [2] action   [3] owner   [4] ms to hold or keep it   [5] value
 local key, action, owner = KEYS[1], ARGV[2], ARGV[3]
 local row = redis.call('HMGET', key, 'owner', 'hold', 'done', 'value', 'keep')
 local holder, hold, done = row[1] or '', tonumber(row[2] or 0), row[3] == '1'
@@ -9,7 +9,7 @@ local value, keep = row[4] or '', tonumber(row[5] or 0)
 local till = at + tonumber(ARGV[4] or 0)
 
 local function write(newOwner, newHold, newDone, newValue, newKeep)
-    redis.call('DEL', key) -- first: after it, a full server takes the other writes too
+    redis.call('DEL', key) -- first, so that a full server accepts the other writes too
   redis.call('HSET', key, 'owner', newOwner, 'hold', number(newHold), 'done', newDone, 'value', newValue, 'keep', number(newKeep))
   redis.call('PEXPIRE', key, number(math.max(1, newHold - at, newKeep - at) + 60000))
 end

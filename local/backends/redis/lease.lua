@@ -1,14 +1,13 @@
--- Settles what a worker has done, and leases what it does next. Answers with { '' = all were settled, else one character per ack
--- ('1' = settled), ms until the next delayed job is ready, time of leasing, ids, texts, states, whether a job of a group is left that
--- another worker may run }.
+-- Settles jobs of a worker, then leases its next jobs. Returns { '' = all were settled, else one character per ack ('1' = settled),
+-- ms until the next delayed job is ready, time of leasing, ids, texts, states, whether a job of a group is left for another worker }.
 --
--- ARGV[8] nonce of the tokens   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] two characters: '1' = a worker
--- that finds nothing listens, '1' = idle workers are notified; then the tokens of the acks; then their reports, if completed jobs are kept
--- ('+' in front of one keeps the body too, and digits and ':' in front of that are ms that it is kept instead of as long as the others);
+-- ARGV[8] nonce of the tokens   [9] maximum number of jobs   [10] ms of the lease   [11] number of acks   [12] two characters: '1' = a
+-- worker that finds nothing listens, '1' = idle workers are notified; then the tokens of the acks; then their reports, if completed jobs
+-- are kept ('+' before a report keeps the body too; digits and ':' before that are a retention of its own in ms);
 -- then five per key to complete: number of its ack, key, owner, value ('' = none, else '=' and the value), ms to keep it
 local sub = string.sub
 local acks, max = tonumber(ARGV[11]), tonumber(ARGV[9])
--- Whether there is a job to which something has happened, or that has a group: most queues have neither.
+-- Whether a job has a state or a group. Most queues have neither.
 local hasMore = redis.call('EXISTS', states, base .. ':grouped') > 0
 
 local function completeKeys(from, flags)
@@ -91,7 +90,7 @@ if acks > 0 then
     end
   end
   if #gone > 0 then
-    -- First a write that frees memory: after it, a full server takes the other writes too.
+    -- Frees memory first, so that a full server accepts the other writes too.
     redis.call('ZREM', leases, unpack(gone))
     if keep then remember(ids, reports) end
     redis.call('HDEL', jobs, unpack(ids))
@@ -110,7 +109,7 @@ end
 local ids, texts, known, delayMs = {}, {}, {}, false
 if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
   promote()
-  -- One job is taken by one call. For more of them ZPOPMIN would format all their ranks.
+  -- ZPOPMIN takes one job in one call. For several jobs it would format all their ranks.
   local members = max == 1 and { redis.call('ZPOPMIN', ready)[1] } or redis.call('ZRANGE', ready, 0, max - 1)
   if #members > 0 then
     if max > 1 then redis.call('ZREMRANGEBYRANK', ready, 0, #members - 1) end

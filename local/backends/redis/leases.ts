@@ -37,7 +37,7 @@ type LeaseAnswer = [
 ];
 type HeadsAnswer = [nextDelayedMs: number | null, membersAndRanks: string[], inLine: number];
 
-/** A script may not run for long, and Lua unpacks some 8,000 values at most. */
+/** A script may not run for long, and Lua unpacks about 8,000 values at most. */
 const mostPerCall = 1_000;
 
 export function createLeases(state: RedisState) {
@@ -51,14 +51,14 @@ export function createLeases(state: RedisState) {
     leaseMs: number,
     listens = false,
   ): Promise<Leased & { settled: boolean[] }> {
-    // 88 random bits. With the time that follows, the token of an earlier lease never comes again.
+    // Lua adds the time. With 66 random bits no token comes twice.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
     const waking = `${listens ? 1 : 0}${state.channel(queue) === '' ? 0 : 1}`;
-    // Where completed jobs are not kept, one of them may be.
+    // A job may have a retention of its own where completed jobs are not kept.
     const keeps = state.keepsCompleted || acks.some(({ keepMs = 0 }) => keepMs > 0);
     const usualMs = keeps && !state.keepsCompleted ? 0 : undefined;
     const args = [...state.common(keeps), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, waking];
-    // No iterators: until V8 compiles this in full, which takes long for calls per batch, they make an object per job.
+    // No iterators: they make an object per job until V8 has optimized this function, which takes long for calls per batch.
     for (let i = 0; i < acks.length; i++) args.push(acks[i]!.lease.token);
     for (let i = 0; i < acks.length && keeps; i++) args.push(ackedText(acks[i]!, usualMs));
     for (let i = 0; i < acks.length; i++) {
@@ -77,7 +77,7 @@ export function createLeases(state: RedisState) {
     const leases: JobLease[] = [];
     for (let i = 0; i < ids.length; i++) {
       const text = texts[i];
-      if (text == null) continue; // the text was deleted by hand: there is nothing to run
+      if (text == null) continue; // the text was deleted by hand
       const { before, interrupted } = attemptOf(states[i]);
       const token = tokenStart + ids[i]!;
       leases.push({ queue, body: bodyOf(text), attempt: before + 1, token, expiresAt, interrupted });
@@ -86,7 +86,7 @@ export function createLeases(state: RedisState) {
     return { settled, nextDelayedMs, leases };
   }
 
-  /** Several queues share one order: compares their first jobs, then leases from each as many as are among the first. */
+  /** Several queues share one order: compares their first jobs, then leases from each queue its share of the first `max`. */
   async function leaseFromMany(
     queues: readonly string[],
     max: number,
@@ -107,7 +107,7 @@ export function createLeases(state: RedisState) {
     first.sort((a, b) => a.rank - b.rank || (arrivalOf(a.member) < arrivalOf(b.member) ? -1 : 1));
     const wanted = first.slice(0, max);
     const order = new Map(wanted.map(({ member }, i) => [idOf(member), i]));
-    let spare = max - wanted.length; // for those of groups that come forward meanwhile
+    let spare = max - wanted.length; // for jobs of groups that become heads meanwhile
     const parts = await Promise.all(
       queues.map((queue, q) => {
         const extra = Math.min(spare, heads[q]![2]);
@@ -118,7 +118,7 @@ export function createLeases(state: RedisState) {
     );
     const delays = heads.flatMap(([nextDelayedMs]) => nextDelayedMs ?? []);
     const leases = parts.flatMap((part) => part?.leases ?? []);
-    // Other workers may have leased some of them meanwhile: the jobs that came instead go to the end.
+    // Jobs that came in place of those that other workers have leased go to the end.
     const indexOf = ({ token }: JobLease) => order.get(leasedId(token)) ?? max;
     leases.sort((a, b) => indexOf(a) - indexOf(b));
     return { leases, nextDelayedMs: delays.length > 0 ? Math.min(...delays) : null };
@@ -155,7 +155,7 @@ export function createFetch(
   return async ({ queues, max, leaseMs, waitMs, signal }) => {
     const until = clock.now() + waitMs;
     const channels = queues.map(state.channel);
-    /** Nothing was heard for a whole poll. A job that is ready all the same was sent unheard. */
+    /** No message came during a whole poll. If a job is ready now, its message was missed. */
     let silent = false;
     while (state.isOpen) {
       const now = clock.now();
@@ -180,20 +180,20 @@ export function createFetch(
 }
 
 const mostReaped = 200;
-/** So many groups are looked at when a queue is reaped; the next call goes on behind them. */
+/** Groups that one reap of a queue checks. The next reap continues after them. */
 const mostHealed = 100;
 
-/** How leases end: by an ack, a nack, an abandon, or by their time. */
+/** Ends leases: ack, nack, abandon, and expiry. */
 export function createSettler(
   state: RedisState,
   { lease, ackAndLease }: Leases,
 ): JobSettler & Pick<JobSource, 'reapExpired'> & Required<Pick<BackendHints, 'ackAndFetch'>> {
   const lost = lostFormat('%s', '%s', '%s'); // for Lua's `string.format`
 
-  /** Of each queue the last group that was looked at. */
+  /** The last group that was checked, by queue. */
   const healed = new Map<string, string>();
 
-  /** Gives groups a head that should have one. */
+  /** Repairs groups that should have a head and have none. */
   async function heal(queue: string): Promise<void> {
     const args = [healed.get(queue) ?? '', `${mostHealed}`, state.channel(queue)];
     healed.set(queue, (await state.manage('reaping', queue, 'heal', args)) as string);
@@ -228,7 +228,7 @@ export function createSettler(
         return { settled, leases };
       }
       const [acked, leased] = await Promise.allSettled([ack(acks), lease(request)]);
-      // What was settled stays so: if leasing has failed, the next fetch will say so.
+      // If leasing failed, the settled jobs stay settled, and the next fetch reports the error.
       const leases = leased.status === 'fulfilled' ? leased.value.leases : [];
       if (acked.status === 'fulfilled') return { settled: acked.value, leases };
       await Promise.allSettled(leases.map((one) => nack(one, { delayMs: 0, countAttempt: false })));

@@ -1,22 +1,22 @@
--- Slots of limits, and the jobs that wait for them.
+-- Slots of limits, and the jobs waiting for them.
 --
 -- KEYS[1] the base:
---   :keys                 zset  0    -> key      those of which anything is kept, in the order of their characters
---   :ends                 zset  time -> key      nothing of the key counts after it
---   :key:<key>            hash  `limits` of its slots with a space between, `hold` until when it is held, `s:<holder>` limit and owner
---                               of a slot, `w:<holder>` limit and queue of a waiter
+--   :keys                 zset  0    -> key      all stored keys, sorted as text
+--   :ends                 zset  time -> key      nothing of the key counts after this time
+--   :key:<key>            hash  `limits` of its slots, separated by spaces; `hold`: until when it is held; `s:<holder>`: limit and owner
+--                               of a slot; `w:<holder>`: limit and queue of a waiter
 --   :slots:<limit>:<key>  zset  time -> holder   when the slot ends
 --   :waiters:<key>        zset  rank -> holder
 --   :waits:<key>          zset  time -> holder   when the waiter is forgotten
---   :holder:<holder>      set   keys that the job has waited for; expires when it is forgotten
--- Times are epoch ms. `ends` finds what nobody asks for any more: keys that expire by themselves would cost every take more.
+--   :holder:<holder>      set   keys that the job has waited for; expires when the waiter is forgotten
+-- Times are epoch ms. `ends` finds unused keys. The expiry of Redis would make every take more expensive.
 --
--- ARGV[1] of clock.lua   [2] action
+-- ARGV[1] time, see clock.lua   [2] action
 local base = KEYS[1]
 local index, ends = base .. ':keys', base .. ':ends'
 local forever = 9007199254740991
 local day = 86400000
--- `unpack` takes some 8,000 values at most.
+-- `unpack` takes about 8,000 values at most.
 local page = 1000
 
 local past = number(at)
@@ -30,7 +30,7 @@ local function each(members, prefix)
   return unpack(named)
 end
 
--- That these keys count until then, if not longer.
+-- Records that these keys count at least until the given times.
 local function lasts(untils)
   local pairsOf = {}
   for key, till in pairs(untils) do
@@ -45,7 +45,7 @@ local function removeKeys(keys)
   redis.call('ZREM', index, unpack(keys))
 end
 
--- Removes keys that have ended, some at a time; answers how many.
+-- Removes up to `max` keys that have ended; returns how many.
 local function sweep(max)
   local keys = redis.call('ZRANGEBYSCORE', ends, '-inf', past, 'LIMIT', 0, max)
   for _, key in ipairs(keys) do
@@ -58,7 +58,7 @@ local function sweep(max)
   return #keys
 end
 
--- Whether nothing is kept of the key but the limits of slots that are gone. Such a key is removed.
+-- Removes the key if nothing of it is left but the limits of slots that are gone.
 local function tidy(key)
   local fields = redis.call('HLEN', hashOf(key))
   if fields > 1 or (fields == 1 and redis.call('HEXISTS', hashOf(key), 'limits') == 0) then return end
@@ -66,7 +66,7 @@ local function tidy(key)
   removeKeys({ key })
 end
 
--- The first slot of a limit that is in use, and its end. Those that have ended are removed.
+-- The first slot of a limit that is in use, and its end. Removes slots that have ended.
 local function firstOf(key, limit)
   local slots = slotsOf(key, limit)
   while true do
@@ -79,8 +79,8 @@ local function firstOf(key, limit)
   end
 end
 
--- Slots in use by others than the holder, '' = by all: how many, the smallest and the largest limit, and the end of the first one.
--- Besides whether it waits under the name `waiter`.
+-- The slots that other holders use ('' = all holders): how many, the smallest and the largest limit, and the end of the first slot.
+-- Also whether a job waits under the name `waiter`.
 local function read(key, holder, waiter)
   local hash = hashOf(key)
   local row = redis.call('HMGET', hash, 'limits', 'hold', 's:' .. holder, 'w:' .. (waiter or ''))
@@ -116,14 +116,14 @@ local function removeWaiters(key, holders)
   for _, holder in ipairs(holders) do redis.call('SREM', base .. ':holder:' .. holder, key) end
 end
 
--- Those that did not ask for long.
+-- Removes waiters that have not asked for too long.
 local function removeLate(key)
   local _, waits = waitersOf(key)
   local late = redis.call('ZRANGEBYSCORE', waits, '-inf', past, 'LIMIT', 0, page)
   if #late > 0 then removeWaiters(key, late) end
 end
 
--- Answers how many wait before it, and until when it does.
+-- Returns how many wait ahead of it, and until when it waits.
 local function addWaiter(key, holder, rank, limit, queue, waitMs)
   local waiters, waits = waitersOf(key)
   removeLate(key)
@@ -139,7 +139,7 @@ local function addWaiter(key, holder, rank, limit, queue, waitMs)
   return ahead, waitMs, at + keepMs
 end
 
--- Takes out waiters that may come, and adds key, holder and queue of each.
+-- Removes up to `max` waiters that may try now, and appends key, holder and queue of each to `woken`.
 local function wake(key, max, woken)
   local waiters = waitersOf(key)
   if redis.call('EXISTS', waiters) == 0 then return end
@@ -163,8 +163,8 @@ end
 
 local actions = {}
 
--- [3]... key, limit, holder, owner, ms, rank, queue, waiter. Answers with the limit that counts, the largest one, how many are ahead (false = the
--- slot is taken), and ms to wait (-1 = until a reset), in turn.
+-- [3]... key, limit, holder, owner, ms, rank, queue, waiter. Returns four values for each: the limit that counts, the largest limit, how
+-- many are ahead (false = it has the slot), and ms to wait (-1 = until a reset).
 function actions.take()
   local answers, untils, keys = {}, {}, {}
   sweep(math.min(page, #ARGV))
@@ -223,7 +223,7 @@ function actions.extend()
     local ended = slots and redis.call('ZSCORE', slots, holder)
     local isHeld = ended and tonumber(ended) > at
     if isHeld then
-      redis.call('ZREM', slots, holder) -- first: after it, a full server takes the other writes of the script too
+      redis.call('ZREM', slots, holder) -- first, so that a full server accepts the other writes too
       redis.call('ZADD', slots, number(till), holder)
       untils[key] = till
     end
@@ -233,14 +233,14 @@ function actions.extend()
   return table.concat(flags)
 end
 
--- [3]... key, holder, owner. Answers with key, holder and queue of the waiters that may come.
+-- [3]... key, holder, owner. Returns key, holder and queue of the waiters that may try now.
 function actions.free()
   local keys, freed, woken, gone = {}, {}, {}, {}
   for i = 3, #ARGV, 3 do
     local key, holder = ARGV[i], ARGV[i + 1]
     local limit = limitOfSlot(key, holder, ARGV[i + 2])
     if limit and redis.call('HLEN', hashOf(key)) == 2 then
-      -- Besides this slot there are its limits alone: nobody waits, and nothing is left.
+      -- The hash has only this slot and its limits: no job waits, so the key is deleted.
       redis.call('DEL', hashOf(key), slotsOf(key, limit))
       gone[#gone + 1] = key
     elseif limit then
@@ -257,7 +257,7 @@ function actions.free()
   return woken
 end
 
--- [3] key   [4] at most so many. As `free`.
+-- [3] key   [4] maximum number. Returns the same as `free`.
 function actions.wake()
   local woken = {}
   wake(ARGV[3], tonumber(ARGV[4]), woken)
@@ -294,8 +294,8 @@ function actions.reset()
   return (found.used > 0 or found.hold > at) and 1 or 0
 end
 
--- [3] prefix   [4] where to begin, as ZRANGEBYLEX has it   [5] at most so many keys. Answers with the last of them, '' = there are no more;
--- then of each that counts: key, smallest limit, slots in use, end of the hold, waiters, holders and ends of the first slots.
+-- [3] prefix   [4] start, as for ZRANGEBYLEX   [5] maximum number of keys. Returns the last key that was read, '' = end of list;
+-- then for each key that counts: key, smallest limit, slots in use, end of the hold, waiters, holders and ends of the first slots.
 function actions.list()
   local to = ARGV[3] == '' and '+' or '(' .. ARGV[3] .. '\255'
   local keys = redis.call('ZRANGEBYLEX', index, ARGV[4], to, 'LIMIT', 0, ARGV[5])
@@ -336,7 +336,7 @@ function actions.waitsFor()
   return found
 end
 
--- Removes keys of which nothing counts any more. One step: call it until it answers 0.
+-- Removes keys of which nothing counts any more. One step: call it until it returns 0.
 function actions.purge() return sweep(page) end
 
 return actions[ARGV[2]]()

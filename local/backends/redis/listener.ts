@@ -1,15 +1,15 @@
-/** PUBLISH wakes idle workers, by a connection of its own. */
+/** Listens for PUBLISH on a connection of its own, to wake idle workers. */
 
 import { createLink, type LinkOptions } from './connection.ts';
 
 export type Listener = ReturnType<typeof createListener>;
 
 const retryMs = 500;
-/** A connection can die unnoticed. A PING asks whether it still lives. */
+/** A connection can break unnoticed, so it is checked by PING. */
 const pingMs = 5_000;
 
 export interface Hearer {
-  /** @param channel absent = a connection has come or gone, so that something may have been missed */
+  /** @param channel absent = the connection was opened or lost, so messages may have been missed */
   wake(message?: string, channel?: string): void;
 }
 
@@ -62,7 +62,7 @@ export function createListener(options: LinkOptions, hearer: Hearer) {
     },
     /** Whether it listens to all of them. */
     hears: (channels: readonly string[]): boolean => channels.every((channel) => heard.has(channel)),
-    /** A message was missed, so the connection may be dead: listens on a new one. */
+    /** Listens on a new connection, because a message was missed on this one. */
     reconnect: link.drop,
     async close(): Promise<void> {
       closed = true;

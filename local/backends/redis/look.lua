@@ -1,4 +1,4 @@
--- What manage.lua can be asked; it is loaded behind it.
+-- The actions of manage.lua that read; loaded after it.
 
 -- [9]... ids
 function actions.cancelRequested()
@@ -10,12 +10,12 @@ function actions.cancelRequested()
   return found
 end
 
--- [9] at most so many   [10] time of death and [11] id of the letter before the first one; '', '' = from the newest   [12] '1' = the
--- letter of this id comes too. Ids and times, newest first.
+-- [9] maximum number   [10] time of death and [11] id of the dead letter to continue after; '', '' = from the newest   [12] '1' = include
+-- the dead letter of this id. Returns ids and times, newest first.
 function actions.dead()
   local index, from = base .. ':dead', 0
   if ARGV[10] ~= '' then
-    -- Those that died at this time are in the order of their ids.
+    -- Dead letters of this time are sorted by their ids.
     from = redis.call('ZCOUNT', index, '(' .. ARGV[10], '+inf')
     local to = from + redis.call('ZCOUNT', index, ARGV[10], ARGV[10])
     while from < to do
@@ -27,7 +27,7 @@ function actions.dead()
   return redis.call('ZRANGE', index, from, from + ARGV[9] - 1, 'REV', 'WITHSCORES')
 end
 
--- The oldest job is looked for among the first ones: later ones of the same priority are younger.
+-- Looks for the oldest job among the first ones only, because later jobs of the same priority are younger.
 function actions.stats()
   local function count(key) return redis.call('ZCARD', base .. key) end
   local groups, oldest = groupsHere(), nil
@@ -51,7 +51,7 @@ function actions.stats()
   }
 end
 
--- [9] at most so many. Ids in the order of fetching, ready before delayed; between them the lines of groups, one after the other.
+-- [9] maximum number. Returns ids in the order of fetching: ready jobs, then the lines of the groups, then delayed jobs.
 function actions.peek()
   promote()
   local ids, groups, max = {}, groupsHere(), tonumber(ARGV[9])
@@ -66,7 +66,7 @@ function actions.peek()
   return ids
 end
 
--- [9]... ids. One character each: '1' = this queue knows it.
+-- [9]... ids. Returns one character each: '1' = this queue knows the job.
 function actions.known()
   local flags = {}
   for i = 9, #ARGV do
@@ -76,7 +76,7 @@ function actions.known()
   return table.concat(flags)
 end
 
--- [9] how many pieces; these pieces; then ids. Answers with the ids of living jobs that have each piece in front of their body.
+-- [9] number of pieces; the pieces; then ids. Returns the ids of jobs that have not ended and have every piece in front of their body.
 function actions.having()
   local firstId, found = 10 + ARGV[9], {}
   for i = firstId, #ARGV do
@@ -112,7 +112,7 @@ local function read(textLines, endedLines)
   return found
 end
 
--- [9]... ids. Each: { text of an ended job, then false four times, bytes left out }, or { false, text, state, where it is, score }.
+-- [9]... ids. Returns for each: { text of an ended job, then false four times, bytes left out }, or { false, text, state, set, score }.
 function actions.whole() return read() end
 
 -- The same without the bodies.

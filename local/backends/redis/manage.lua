@@ -1,7 +1,7 @@
--- All that is done less often than leasing, with look.lua behind it. ARGV[8] names the action; each action lists its own arguments.
+-- All actions besides leasing; look.lua is loaded after it. ARGV[8] names the action; each action lists its own arguments.
 local actions = {}
 
--- Answers with the job's id, text and state; nil = the lease is not held any more.
+-- Returns the job's id, text and state; nil = the lease is no longer held.
 local function endLease(token)
   if not owned(token) then return end
   redis.call('ZREM', leases, token)
@@ -11,7 +11,7 @@ local function endLease(token)
   return id, text, stateOf(redis.call('HGET', states, id))
 end
 
--- The job may run again then, unless it was asked to be cancelled.
+-- Makes the job wait until `readyAt`, or cancels it if that was requested.
 local function retryAt(id, text, state, readyAt)
   state.readyAt = number(readyAt)
   if state.cancelRequested == '1' then return finish(id, 'cancelled', state, 'cancelled', '', text) end
@@ -19,7 +19,7 @@ local function retryAt(id, text, state, readyAt)
   wait(string.sub(text, 1, 12), id, readyAt)
 end
 
--- Where a job is that has not ended, its score, its member of that set, and in the line of a group its row.
+-- The set of a job that has not ended, its score and its member there, and its row if it is in the line of a group.
 local function whereIs(id, text)
   local member = string.sub(text, 1, 12) .. id
   local score = redis.call('ZSCORE', delayed, member)
@@ -52,8 +52,8 @@ function actions.nack()
   return 1
 end
 
--- [9] token   [10] end   [11] reason   [12] error   [13] report   [14] ms to keep it, or ''   [15] channel. Answers { 1, how many older
--- dead letters were removed }.
+-- [9] token   [10] end   [11] reason   [12] error   [13] report   [14] ms to keep it, or ''   [15] channel. Returns { 1, number of older
+-- dead letters that were removed }.
 function actions.abandon()
   local id, text, state = endLease(ARGV[9])
   if not id then return { 0, 0 } end
@@ -70,7 +70,7 @@ function actions.renew()
   for i = 10, #ARGV do
     local held = owned(ARGV[i])
     if held then
-      redis.call('ZREM', leases, ARGV[i]) -- first: after it, a full server takes the other writes of the script too
+      redis.call('ZREM', leases, ARGV[i]) -- first, so that a full server accepts the other writes too
       redis.call('ZADD', leases, number(at + ARGV[9]), ARGV[i])
     end
     flags[#flags + 1] = held and '1' or '0'
@@ -78,7 +78,7 @@ function actions.renew()
   return table.concat(flags)
 end
 
--- [9] report of a lost attempt, a format   [10] at most so many   [11] channel
+-- [9] report of a lost attempt, a format   [10] maximum number   [11] channel
 function actions.reap()
   local tokens = redis.call('ZRANGEBYSCORE', leases, '-inf', number(at), 'LIMIT', 0, ARGV[10])
   local count = 0
@@ -101,9 +101,8 @@ function actions.reap()
   return { count, #tokens, groupsHere() and 1 or 0 }
 end
 
--- [9] at most so many   [10] '1' = a worker that finds nothing listens. Answers ms until the next delayed job is ready, and the
--- first ready jobs with their ranks, so that a fetch from several queues knows how many to lease from each; and how many are in line
--- behind them.
+-- [9] maximum number   [10] '1' = a worker that finds nothing listens. Returns ms until the next delayed job is ready, the first ready
+-- jobs with their ranks (a fetch from several queues decides by them how many to lease from each), and how many are in line behind them.
 function actions.heads()
   if redis.call('HGET', info, 'paused') == '1' then return { false, {}, 0 } end
   promote()
@@ -130,8 +129,8 @@ function actions.cancel()
   return 'cancelled'
 end
 
--- A job that waits, taken out of its set. Answers with its text, the set and the score; nil = it does not wait, or has another body
--- than this one ('' = any).
+-- Takes a waiting job out of its set. Returns its text, the set and the score; nil = it is not waiting, or its body is not `body`
+-- ('' = any body).
 local function takeWaiting(id, body)
   local text = redis.call('HGET', jobs, id)
   if not text or (body ~= '' and string.sub(text, #headOf(text) + 1) ~= body) then return end
@@ -141,8 +140,8 @@ local function takeWaiting(id, body)
   return text, where, tonumber(score)
 end
 
--- [9] channel, '' = none   [10] ms until they may run, '' = their time stays   [11] priority, '' = it stays   [12] the second line and
--- [13] the body of the new text, '' '' = it stays   [14] the body that it has, '' = any; then ids. One character each: '1' = it was changed.
+-- [9] channel, '' = none   [10] ms until they may run, '' = unchanged   [11] priority, '' = unchanged   [12] second line and [13] body of
+-- the new text, '' '' = unchanged   [14] the expected body, '' = any; then ids. Returns one character each: '1' = it was changed.
 function actions.change()
   local waitMs, flags = tonumber(ARGV[10]), {}
   for i = 15, #ARGV do
@@ -198,7 +197,7 @@ function actions.remove()
   return 1
 end
 
--- [9] ms for which they are remembered, then ids: the ends of these are told
+-- [9] ms, then ids. Publishes the ends of these jobs for that time.
 function actions.watch()
   local waits = base .. ':waits'
   redis.call('ZREMRANGEBYSCORE', waits, '-inf', number(at))
@@ -220,7 +219,7 @@ local function deadText(id)
   return redis.call('ZSCORE', base .. ':dead', id) and redis.call('HGET', ended, id)
 end
 
--- [9] channel, then of each dead letter: id, and the second line and the body of its new text ('', '' = it keeps its own)
+-- [9] channel, then for each dead letter: id, and the second line and the body of its new text ('', '' = it keeps its text)
 function actions.retry()
   local count = 0
   for i = 10, #ARGV, 3 do
@@ -253,7 +252,7 @@ function actions.discard()
   return count
 end
 
--- One step: call it until it answers with nothing.
+-- One step: call it until it returns nothing.
 function actions.clear()
   local gone, groups = {}, groupsHere()
   local function clear(set, members, from)
@@ -272,14 +271,14 @@ function actions.clear()
     if #members > 0 then redis.call('ZREM', base .. ':lined', unpack(waiting)) end
     clear(':lines', members, 54)
   end
-  -- Behind the lines: nobody comes forward then.
+  -- After the lines, so that no job becomes a head.
   if #gone < page then
     for _, set in ipairs({ ':ready', ':delayed' }) do clear(set, redis.call('ZRANGE', base .. set, 0, page - 1), 13) end
   end
   return gone
 end
 
--- Dead letters of this time or before, without a retention of their own: the first that are found, of the oldest 50,000.
+-- The first dead letters of this time or before that have no retention of their own, among the oldest 50,000.
 local function deadBefore(time)
   local index, own = base .. ':dead', base .. ':deadKept'
   local hasOwn = redis.call('EXISTS', own) == 1
@@ -295,8 +294,8 @@ local function deadBefore(time)
   return {}
 end
 
--- [9] [10] ms for which completed jobs and dead letters are kept   [11] [12] how much longer the store does it by itself. One step: call
--- it until it answers 0.
+-- [9] [10] retention of completed jobs and dead letters in ms   [11] [12] how much longer the store's own retention is. One step: call it
+-- until it returns 0.
 function actions.purge()
   local count = 0
   local function forgetAll(index, ids)
@@ -313,7 +312,7 @@ function actions.purge()
   return count
 end
 
--- [9] key of the group that the last call ended with, '' = none   [10] at most so many groups   [11] channel. Answers with the next such key.
+-- [9] key of the last group that was checked, '' = none   [10] maximum number of groups   [11] channel. Returns the next such key.
 function actions.heal()
   local groups = groupsHere()
   if not groups then return '' end

@@ -1,4 +1,4 @@
-/** Brings what version 0.1 has stored to texts. Loaded when a server has it. */
+/** Migrates the data of version 0.1 to texts. Loaded only for a server that has such data. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { AuditEntry } from '../../../core/contract/derived/audit.ts';
@@ -8,11 +8,11 @@ import { storesOf } from '../../../core/kit/texts/stores.ts';
 import type { RedisClient } from './connection.ts';
 import { redisTexts } from './texts.ts';
 
-/** A process that dies while it migrates keeps others waiting for so long. */
+/** If a process dies during the migration, the others continue after this time. */
 const holdMs = 10_000;
 const pollMs = 100;
 
-/** One process migrates, and those that connect meanwhile wait for it. @param isDone asked again and again */
+/** One process migrates; the others wait for it when they connect. @param isDone called repeatedly */
 export async function migrate(
   client: RedisClient,
   prefix: string,
@@ -32,7 +32,7 @@ export async function migrate(
   }
 }
 
-/** What is there already was brought by a process that has died. */
+/** Leaves texts that exist already: a process that died has migrated them. */
 async function toTexts(
   send: (...args: readonly string[]) => Promise<never>,
   prefix: string,
@@ -45,7 +45,7 @@ async function toTexts(
       send('EVAL', text, '1', key, ...args),
   };
   const stores = storesOf(redisTexts({ link, prefix }), clock);
-  /** Answers of names and values in turn. */
+  /** Reads a hash as pairs of name and value. */
   async function pairsAt(key: string): Promise<[string, string][]> {
     const all = (await send('HGETALL', key)) as string[];
     return all.flatMap((name, i) => (i % 2 === 0 ? [[name, all[i + 1]!] as [string, string]] : []));

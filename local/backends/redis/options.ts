@@ -5,7 +5,7 @@ import type { Retention } from '../../../core/contract/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import type { RedisConnectionOptions } from './connection.ts';
 
-/** What a queue keeps of ended jobs besides their retention: above it the oldest are removed. */
+/** Limit of the ended jobs that a queue keeps within their retention. Above it the oldest are removed. */
 export interface RedisBudget {
   readonly count: number;
   readonly bytes: number;
@@ -14,26 +14,26 @@ export interface RedisBudget {
 export interface RedisOptions {
   /** `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
   readonly url: string;
-  /** What `createClient` of `@redis/client` takes besides the URL, such as `{ socket: { ca } }`. */
+  /** Options of `createClient` from `@redis/client`, without the URL, such as `{ socket: { ca } }`. */
   readonly connection?: RedisConnectionOptions;
-  /** All keys begin with it. @default 'longshore' */
+  /** Prefix of all keys. @default 'longshore' */
   readonly prefix?: string;
-  /** `false`: no PUBLISH and no SUBSCRIBE, for a user without the right to them. @default true */
+  /** `false`: workers poll and use neither PUBLISH nor SUBSCRIBE, for a user without these rights. @default true */
   readonly listen?: boolean;
-  /** How often an idle worker looks for jobs while it cannot listen. @default 100 */
+  /** How often an idle worker polls while it cannot listen, in ms. @default 100 */
   readonly pollMs?: number;
   /** @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
-  /** Of each queue. @default 100_000 jobs and 64 MiB */
+  /** Limit of the completed jobs kept per queue. @default 100_000 jobs and 64 MiB */
   readonly completedBudget?: Partial<RedisBudget>;
-  /** Of each queue. @default 100_000 jobs and 256 MiB */
+  /** Limit of the dead letters kept per queue. @default 100_000 jobs and 256 MiB */
   readonly deadBudget?: Partial<RedisBudget>;
-  /** How much later a job is ranked per priority level. @default 3_600_000 */
+  /** Each priority level ranks a job this much later, in ms, so that jobs of low priority are not starved. @default 3_600_000 */
   readonly ageingMs?: number;
   readonly maxBodyBytes?: number;
-  /** A server that owes an answer for so long is given up, and connected to anew. @default 10_000 */
+  /** Reconnects when the server has not answered a command for this time, in ms. @default 10_000 */
   readonly silenceMs?: number;
-  /** For tests. @default the server's clock */
+  /** Only for tests. @default the server's clock */
   readonly clock?: Clock;
 }
 
@@ -41,7 +41,7 @@ export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
 const mebibyte = 1024 * 1024;
 
-/** Fills in the defaults. Throws `CONFIG` for what cannot work. */
+/** Fills in the defaults. Throws `CONFIG` for a wrong option. */
 export function resolveOptions(urlOrOptions: string | RedisOptions) {
   const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
   const { url, connection = {}, prefix = 'longshore', listen = true, pollMs = 100 } = options;
@@ -66,7 +66,7 @@ export function resolveOptions(urlOrOptions: string | RedisOptions) {
     listen,
     pollMs,
     clock,
-    /** Scripts use the server's clock, unless a test brings one. */
+    /** Scripts use the server's clock, unless a test passes its own. */
     serverTime: options.clock === undefined,
     ageingMs,
     maxBodyBytes,

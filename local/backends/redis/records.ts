@@ -27,13 +27,13 @@ import type { RedisTexts } from './texts.ts';
 export function redisRecords(state: RedisState, texts: RedisTexts, ends: EndWatches | null): RecordStore {
   const page = createPages(state);
 
-  /** Asks every queue: an id does not say which one has the job. */
+  /** Asks every queue, because an id does not name its queue. */
   async function everywhere(during: string, action: string, args: readonly string[]): Promise<unknown[]> {
     const queues = await state.queues();
     return Promise.all(queues.map((queue) => state.manage(during, queue, action, args)));
   }
 
-  /** Answers how to find one of them; what cannot be read throws there. */
+  /** Returns a function that finds one of them. It throws for a job that cannot be read. */
   async function findAll(
     ids: readonly string[],
     what: 'facts' | 'whole',
@@ -115,25 +115,25 @@ const setsOf: Readonly<Record<JobStatus, readonly SetName[]>> = {
   expired: ['dead'],
 };
 
-/** Members of all stretches, where they tell the order, and jobs that are read for a page, in all; and of one stretch at least. */
+/** Limits per page: members of sets whose members show the order, and jobs read. `fewest…`: at least this many per stretch. */
 const mostMembers = 5_000;
 const fewestMembers = 200;
 const mostRead = 1_000;
 const fewestRead = 50;
 const readAtOnce = 200;
-/** A script reads each text whole, with its body, and all other jobs wait for it. */
+/** A script reads each text with its body, and blocks the server meanwhile. */
 const searchedAtOnce = 100;
-/** So often a page goes on with further stretches. */
+/** Rounds of stretches per page. */
 const mostRounds = 2;
 
-/** Comes before every job. */
+/** Sorts before every job. */
 const start = '~';
 
-/** The member that a stretch begins behind. All jobs of the stretch that come before `bound` have been listed. */
+/** A stretch begins after this member. All its jobs that come before `bound` have been listed. */
 type Position = readonly [score: string, member: string, bound: string];
 type Positions = Readonly<Record<string, Position>>;
 
-/** What has been listed: of stretches without a position of their own, all before `bound`. */
+/** How far the list has come. Sets without a position have been listed up to `bound`. */
 interface Progress {
   readonly bound: string;
   readonly positions: Positions;
@@ -151,17 +151,17 @@ interface Candidate {
 interface Stretch {
   readonly name: string;
   readonly candidates: readonly Candidate[];
-  /** Where the next one begins; `null` = this is the last one. */
+  /** Where the next stretch begins; `null` = this is the last one. */
   readonly next: Position | null;
 }
 
 const newestFirst = (a: Candidate, b: Candidate): number => (a.key < b.key ? 1 : -1);
 
 /**
- * Lists of records, page by page, newest first. No set of a queue is in the order of creation, and one more would cost every job. So a
- * page takes a stretch from the end of each set, where the newest mostly are, and puts these jobs in order. A set that is used up
- * to the end of its stretch goes on with the next one. Sets that fit into one stretch are listed in order, whatever moves meanwhile; in
- * longer ones a job of another priority, or one that waits again, comes a little late.
+ * Lists records page by page, newest first. No set is sorted by creation, and one more set would slow every job. So a page reads a
+ * stretch from the end of each set, where most of the newest jobs are, and sorts these jobs. When a stretch is used up, the next one of
+ * its set follows. Sets that fit into one stretch are listed in order, even if jobs move meanwhile. In longer sets, jobs of another
+ * priority and retried jobs may come a little late.
  */
 function createPages(state: RedisState): (query: RecordQuery) => Promise<RecordPage> {
   /** How many members of a set come before the stretch. */
@@ -195,7 +195,7 @@ function createPages(state: RedisState): (query: RecordQuery) => Promise<RecordP
     return { name, candidates, next };
   }
 
-  /** Nothing has happened to a job without a state. So where few jobs have one, the few that wait again are among these. */
+  /** Every retrying job has a state. If few jobs of the queue have one, only these are read. `null` = too many. */
   async function fewWithState(queue: string, { bound }: Progress): Promise<Stretch | null> {
     const key = `${state.base(queue)}:states`;
     if (Number(await state.link.send('listing', ['HLEN', key])) > mostRead) return null;
@@ -203,7 +203,7 @@ function createPages(state: RedisState): (query: RecordQuery) => Promise<RecordP
     return { name: `states:${queue}`, candidates: all.filter((one) => one.key < bound), next: null };
   }
 
-  /** Those that may match: far fewer have to be read. */
+  /** Keeps the jobs that may match, so that far fewer are read. */
   async function having(
     queue: string,
     pieces: readonly string[],
@@ -222,7 +222,7 @@ function createPages(state: RedisState): (query: RecordQuery) => Promise<RecordP
     return jobs.flat().map((job) => ({ queue, id: job.id, key: job.arrival + job.id, job }));
   }
 
-  /** With the jobs that are there still. */
+  /** Reads the jobs of the candidates, and leaves out jobs that are gone. */
   async function readAll(candidates: readonly Candidate[]): Promise<Candidate[]> {
     const unread = Map.groupBy(candidates, ({ queue, job }) => (job ? null : queue));
     const read = [...unread].map(([queue, mine]) =>
@@ -236,7 +236,7 @@ function createPages(state: RedisState): (query: RecordQuery) => Promise<RecordP
     return (await Promise.all(read)).flat().sort(newestFirst);
   }
 
-  /** The stretches once, as far as they go together: not beyond the end of one that has a next one. */
+  /** Reads one stretch of each set. */
   async function stretchesOf(filter: RecordQuery, progress: Progress): Promise<Stretch[]> {
     const queues = filter.queue === undefined ? await state.queues() : [filter.queue];
     const names = filter.status === undefined ? allSets : setsOf[filter.status];
@@ -279,14 +279,14 @@ function createPages(state: RedisState): (query: RecordQuery) => Promise<RecordP
   };
 }
 
-/** The jobs before the end of the first stretch that has a next one, in order, and the stretches that are used up with them. */
+/** The jobs up to the end of the first stretch that has a next one, in order; and the stretches that these jobs use up. */
 function together(stretches: readonly Stretch[]): { candidates: Candidate[]; used: Stretch[] } {
   const endOf = ({ candidates }: Stretch): string =>
     candidates.reduce((end, { key }) => (key < end ? key : end), start);
   const open = stretches.filter(({ next }) => next);
   const ends = open.map(endOf);
   const end = ends.reduce((last, one) => (one > last ? one : last), '');
-  // A job that has moved meanwhile may be in two sets.
+  // A job that moved during the read may be in two sets.
   const byId = new Map(
     stretches.flatMap(({ candidates }) => candidates).map((one) => [`${one.queue} ${one.id}`, one]),
   );
@@ -294,7 +294,7 @@ function together(stretches: readonly Stretch[]): { candidates: Candidate[]; use
   return { candidates, used: open.filter((_, i) => ends[i] === end) };
 }
 
-/** What the text of a job has in it if it matches. */
+/** Parts that the text of every matching job contains. */
 function piecesOf({ job, tenantId, idempotencyKey, schedule }: RecordFilter): string[] {
   const pieces = [job, tenantId].flatMap((text) => (text === undefined ? [] : JSON.stringify(text)));
   for (const [name, text] of Object.entries({ idempotencyKey, schedule }))

@@ -1,4 +1,4 @@
-/** Reads and writes the texts that Redis keeps of a job. jobs.lua describes them. */
+/** Reads and writes the texts of jobs in Redis. jobs.lua describes them. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { quoted } from '../../../core/base/json.ts';
@@ -52,7 +52,7 @@ export function bodyOf(text: string): string {
   return text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1);
 }
 
-/** How many attempts have begun, and whether the last one did not end. */
+/** How many attempts have begun, and whether the last one was interrupted. */
 export function attemptOf(state: string | null | undefined) {
   if (!state) return { before: 0, interrupted: false };
   const [before, interrupted] = state.slice(0, state.indexOf('\n')).split(' ');
@@ -62,14 +62,14 @@ export function attemptOf(state: string | null | undefined) {
 export const reportText = (report: AttemptReport | undefined): string =>
   report ? JSON.stringify(report) : '';
 
-/** '' = as long as the others. */
+/** '' = the usual retention. */
 export const msText = (keepMs: number | undefined): string =>
   keepMs === undefined ? '' : `${Math.ceil(keepMs)}`;
 
 /**
- * The report of an ack. A `+` in front of it says that the record keeps the body, and `<ms>:` in front of that how long it is kept.
+ * The report of an ack. A `+` before it: the record keeps the body. `<ms>:` before that: the record has a retention of its own.
  *
- * @param usualMs of an ack that does not say it, where it is not as long as the others
+ * @param usualMs retention of an ack that has none of its own; absent = the usual one
  */
 export function ackedText({ report, keepBody, keepMs }: Ack, usualMs?: 0): string {
   const text = keepBody ? `+${reportText(report)}` : reportText(report);
@@ -77,7 +77,7 @@ export function ackedText({ report, keepBody, keepMs }: Ack, usualMs?: 0): strin
   return ownMs === undefined ? text : `${msText(ownMs)}:${text}`;
 }
 
-/** The answer of `facts` and `whole`. All but the first and the last are of a job that has not ended. */
+/** One result of `facts` and `whole`. All members except the first and the last belong to a job that has not ended. */
 export type Found = readonly [
   ended: string | null,
   text?: string | null,
@@ -92,7 +92,7 @@ export interface Whole extends JobRecord {
   readonly messageFacts: MessageFacts | undefined;
   readonly grouping: Pick<OutgoingMessage, 'group' | 'order'>;
   readonly body: string;
-  /** Of the body of an ended job, also where it was not read. */
+  /** Size of the body of an ended job, even if the body was not read. */
   readonly bytes: number;
   readonly attempt: number;
 }
@@ -190,7 +190,7 @@ function recordOf(queue: string, id: string, facts: Facts, progress: string, rep
   };
 }
 
-/** The first lines, one by one, and then the rest as one text. */
+/** The first `count` lines, then the rest as one text. */
 function lines(text: string, count: number): string[] {
   const all = text.split('\n');
   if (all.length < count) return all;
@@ -209,7 +209,7 @@ export function publicRecord({
   return record;
 }
 
-/** `null` = it is no longer held. */
+/** `null` = the job is no longer held. */
 export function heldOf(queue: string, id: string, found: Found): MovedJob | null {
   const whole = wholeOf(queue, id, found);
   if (whole?.status !== 'processing') return null;
@@ -256,13 +256,13 @@ export function peekedOf({ id, queue, job, priority, runAt, attempt }: Whole): P
   return { id, queue, job, priority, readyAt: runAt, attempt };
 }
 
-/** Members of `ready` and `delayed` are a sort key and an id. Redis orders members of equal rank by their text, so by arrival. */
+/** A member of `ready` or `delayed` is a sort key and an id. Redis sorts members of equal rank as text, which is by arrival. */
 const arrivalLength = 11;
-/** The digits before them change every 1.7 s, and are kept as text. */
+/** The digits before them change every 1.7 s, and are cached as text. */
 const lowDigits = 4;
 const lowEnd = 36 ** lowDigits;
 
-/** Microseconds, so that processes agree about the order as far as their clocks do. */
+/** Microseconds, so that the order holds across processes as far as their clocks agree. */
 let lastArrival = 0;
 let high = -1;
 let highText = '';
@@ -279,12 +279,12 @@ export function nextSortKey(priority: number): string {
   return highText + low.toString(36).padStart(lowDigits, '0') + priority;
 }
 
-/** Orders members of equal rank, also those of different queues. Takes a sort key as well. */
+/** Sorts members of equal rank, even of different queues. Also takes a sort key. */
 export const arrivalOf = (member: string): string => member.slice(0, arrivalLength);
 const priorityOf = (sortKey: string): number => Number(sortKey[arrivalLength]);
 export const idOf = (member: string): string => member.slice(arrivalLength + 1);
 
-/** Those that can be read; the others are warned of. Bodies can be long: only `whole` brings them. */
+/** Returns the jobs that can be read, and warns of the others. Bodies can be long, so only `whole` reads them. */
 export async function readJobs(
   state: RedisState,
   queue: string,

@@ -14,7 +14,7 @@ import { byBatch, mostListedBatches } from '../../../core/kit/records/batch-rule
 import { scripts } from './connection.ts';
 import { flagsOf, type RedisState } from './state.ts';
 
-/** While a script runs the server does nothing else. */
+/** The server does nothing else while a script runs. */
 const mostSlotsPerCall = 500;
 const mostChildrenPerCall = 1_000;
 const keysPerPage = 100;
@@ -31,13 +31,13 @@ type StateAnswer = [
   slots: string[],
 ];
 
-/** Asks the script of a store, whose keys all begin with `{limits}` or `{batches}`. */
+/** Runs the script of a store. Its keys all begin with `{limits}` or `{batches}`. */
 const asking =
   (state: RedisState, store: 'limits' | 'batches') =>
   (during: string, action: string, ...args: readonly string[]): Promise<unknown> =>
     state.link.run(during, scripts[store], `${state.prefix}:{${store}}`, [state.at(), action, ...args]);
 
-/** One step for both: call it until it answers 0, 0. */
+/** One step for both: call it until it returns 0, 0. */
 export const purgeScriptStores = (state: RedisState) =>
   Promise.all([
     asking(state, 'limits')('purging limits', 'purge'),
@@ -212,7 +212,7 @@ const statesOf = (answer: unknown): BatchState[] =>
 
 type ClaimAnswer = ['claimed' | 'completed', value: string] | ['running', remainingMs: string];
 
-/** '=' in front of a value: an empty value differs from none. */
+/** A value begins with `=`, so that an empty value differs from none. */
 const stored = (value: string | null): string => (value === null ? '' : `=${value}`);
 
 export function redisKeys(state: RedisState): KeyStore {

@@ -1,4 +1,4 @@
-/** What the parts of the backend share: one connection, the names of keys, and the queues that are known. */
+/** Shared by the parts of the backend: one connection, the names of keys, and the known queues. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import { config, LongshoreError } from '../../../core/base/errors.ts';
@@ -12,10 +12,10 @@ export type RedisState = ReturnType<typeof createState>;
 
 const repeatWarningMs = 60_000;
 
-/** What a script says of each of its arguments, a character each. */
+/** Parses flags of a script, one character per argument. */
 export const flagsOf = (flags: unknown): boolean[] => Array.from(flags as string, (flag) => flag === '1');
 
-/** Asks queue by queue, about some items at a time. The answers are in the order of the items. */
+/** Asks queue by queue, in slices. The answers are in the order of the items. */
 export async function perQueue<Item, Answer>(
   items: readonly Item[],
   queueOf: (item: Item) => string,
@@ -76,19 +76,19 @@ export function createState(options: ResolvedOptions) {
     /** Whether completed jobs are kept at all. */
     keepsCompleted,
     ageingMs,
-    /** Epoch ms in a test; '' = the script takes the server's time. */
+    /** Epoch ms in a test; '' = the script uses the server's time. */
     at: () => (serverTime ? '' : `${Math.floor(clock.now())}`),
-    /** What the keys of a queue begin with. */
+    /** Prefix of the keys of a queue. */
     base: (queue: string) => `${prefix}:{${queue}}`,
-    /** Where the queue's workers listen; '' = nobody is notified. */
+    /** Channel of the queue's workers; '' = no messages are sent. */
     channel: (queue: string) => (listen ? `${prefix}:{${queue}}:ring` : ''),
     /** Where an idempotency key is stored. */
     key: (key: string) => `${prefix}:key:${key}`,
-    /** The arguments that the scripts `lease`, `manage` and `transfer` begin with. */
+    /** The first arguments of the scripts `lease`, `manage` and `transfer`. */
     common: (keeps = keepsCompleted) => [state.at(), `${ageingMs}`, keeps ? '1' : '0', ...budgetTexts],
     manage: (during: string, queue: string, action: string, args: readonly string[]) =>
       link.run(during, scripts.manage, state.base(queue), [...state.common(), action, ...args]),
-    /** All queues ever used. `recently`: a list that is up to a second old will do. */
+    /** All queues ever used. `recently`: the list may be up to a second old. */
     async queues(recently = false): Promise<string[]> {
       if (recently && performance.now() - knownAt < 1_000) return [...known];
       const names = (await link.send('listing queues', ['SMEMBERS', list])) as string[];
@@ -96,7 +96,7 @@ export function createState(options: ResolvedOptions) {
       knownAt = performance.now();
       return names.sort();
     },
-    /** Adds the queue to the list of all; `null` = it is known to be there. */
+    /** Adds the queue to the list of all queues; `null` = it is already listed. */
     register(queue: string): Promise<void> | null {
       if (known.has(queue)) return null;
       return link.send('enqueueing', ['SADD', list, queue]).then(() => void known.add(queue));
@@ -111,7 +111,7 @@ export function createState(options: ResolvedOptions) {
         `Queue "${queue}" has more dead letters than its budget allows: the oldest are removed for new ones. ` +
           'Retry or discard dead letters, or raise deadBudget of redis().',
       ),
-    /** Warns that lists leave out what cannot be read. */
+    /** Warns that lists leave out unreadable jobs. */
     warnUnreadable: (queue: string, ids: readonly string[]) =>
       warnRarely(
         `What Redis keeps of ${ids.map((id) => `"${id}"`).join(', ')} in queue "${queue}" cannot be read, so lists leave it out. ` +
@@ -121,20 +121,20 @@ export function createState(options: ResolvedOptions) {
   return state;
 }
 
-/** 6.2 is the first with ZMSCORE. Valkey says 7.2 or more here. */
+/** 6.2 is the first version with ZMSCORE. Valkey reports 7.2 or newer. */
 const oldest = '6.2';
 
 export const clusterRefusal =
   'This server is part of a Redis Cluster, where idempotency keys and queues are on several servers, so some jobs would wait for ever. ' +
   'Give redis() the URL of one server, with replicas if need be.';
 
-/** Version of what is stored. A release that stores something else raises it. */
+/** Version of the stored format. A release that changes the format raises it. */
 const storedVersion = 2;
 
 /**
  * A server must be new enough and no part of a cluster, and should not evict keys when its memory is full.
  *
- * @param warn called once for each thing that is wrong and still lets the queue work
+ * @param warn called once for each problem that does not stop the queue
  */
 function createServerCheck(prefix: string, clock: Clock, warn: (message: string) => void) {
   const warned = new Set<string>();
@@ -143,7 +143,7 @@ function createServerCheck(prefix: string, clock: Clock, warn: (message: string)
     const sections = await Promise.all(
       ['server', 'memory'].map((section) => client.sendCommand(['INFO', section]).then(String, () => '')),
     );
-    const info = sections.join('\n'); // a user without the right to INFO: the server is trusted
+    const info = sections.join('\n'); // empty for a user without the right to INFO: no check then
     const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
     const version = value('redis_version');
     if (version && version.localeCompare(oldest, 'en', { numeric: true }) < 0) {
@@ -166,7 +166,7 @@ function createServerCheck(prefix: string, clock: Clock, warn: (message: string)
 async function checkVersion(client: RedisClient, prefix: string, clock: Clock): Promise<void> {
   const key = `${prefix}:version`;
   const read = () => client.sendCommand(['GET', key]).catch(() => null);
-  // A full server or a replica refuses the write. It may be used for what it can do.
+  // A full server or a replica refuses the write, and may still be used.
   const [, found] = await Promise.all([
     client.sendCommand(['SETNX', key, `${storedVersion}`]).catch(() => null),
     read(),
@@ -182,7 +182,7 @@ async function checkVersion(client: RedisClient, prefix: string, clock: Clock): 
   );
 }
 
-/** The ids that another queue knows. `recently`: among the queues as they were a second ago. */
+/** The ids that another queue knows. `recently`: the list of queues may be up to a second old. */
 export async function knownElsewhere(
   state: RedisState,
   queue: string,

@@ -7,14 +7,14 @@
 local rows, names, ends = KEYS[1] .. ':rows', KEYS[1] .. ':names', KEYS[1] .. ':ends'
 local actions = {}
 
--- A version, '' = there is none, '*' = whatever is there.
+-- Whether the text has this version. '' = it does not exist, '*' = any.
 local function isAt(name, version)
   if version == '*' then return true end
   local row = redis.call('HGET', rows, name)
   return (row and string.sub(row, 1, 16) or '') == version
 end
 
--- For each: name, version that was read, end ('' = it stays), row. Answers 1 or 0 for each.
+-- Four values per text: name, version that was read, end ('' = unchanged), row. Returns 1 or 0 for each.
 function actions.write()
   local answers = {}
   for i = 2, #ARGV, 4 do
@@ -35,7 +35,7 @@ local function remove(name)
   return redis.call('HDEL', rows, name)
 end
 
--- For each: name, version that was read. Answers 1 or 0 for each.
+-- Two values per text: name, version that was read. Returns 1 or 0 for each.
 function actions.remove()
   local answers = {}
   for i = 2, #ARGV, 2 do
@@ -44,8 +44,8 @@ function actions.remove()
   return answers
 end
 
--- [2] first name   [3] last name, both as ZRANGEBYLEX has them   [4] piece of the names, '' = any   [5] at most so many
--- [6] looks at so many names. Answers with the last name it has looked at, '' = there are no others, then names and rows in turn.
+-- [2] first name   [3] last name, both as for ZRANGEBYLEX   [4] part of the names, '' = any   [5] maximum number of results
+-- [6] maximum number of names to read. Returns the last name that was read ('' = end of list), then names and rows in turn.
 function actions.list()
   local found = redis.call('ZRANGEBYLEX', names, ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[6])
   local most, answer = tonumber(ARGV[5]), { #found < tonumber(ARGV[6]) and '' or found[#found] }
@@ -59,7 +59,7 @@ function actions.list()
   return answer
 end
 
--- [2] epoch ms   [3] at most so many. Removes texts past their end; answers how many.
+-- [2] epoch ms   [3] maximum number. Removes texts past their end; returns how many.
 function actions.purge()
   local past = redis.call('ZRANGEBYSCORE', ends, '-inf', ARGV[2], 'LIMIT', 0, ARGV[3])
   for _, name in ipairs(past) do remove(name) end

@@ -3,26 +3,26 @@ import { slices } from '../../../core/base/slices.ts';
 import type { NamedText, TextStore } from '../../../core/contract/texts.ts';
 import { type createLink, scripts } from './connection.ts';
 
-/** While a script runs the server does nothing else. */
+/** The server does nothing else while a script runs. */
 const mostPerCall = 200;
 const mostLooks = 2_000;
 const purgeSize = 500;
 
-/** Before the text in its row. */
+/** A row is a version of this length, then the text. */
 const versionLength = 16;
 const newVersion = (): string => randomBytes(12).toString('base64url');
 
 const textOf = (row: string) => ({ text: row.slice(versionLength), version: row.slice(0, versionLength) });
 
 /**
- * Redis sorts names by the bytes of their UTF-8, the seam by their UTF-16 units. These differ from U+D800 on, so a unit from there on becomes
- * a character of plane 15: the order is the same then, and a half of a pair is kept.
+ * Redis sorts names by UTF-8 bytes, the `TextStore` contract by UTF-16 units. The two orders differ from U+D800 on, so each such unit becomes
+ * a character of plane 15. This gives the same order and keeps lone surrogates.
  */
 const keyOf = (name: string): string =>
   name.replace(/[\ud800-\uffff]/g, (unit) => String.fromCodePoint(0xf0000 + unit.charCodeAt(0)));
 const nameOf = (key: string): string =>
   key.replace(/[\u{fd800}-\u{fffff}]/gu, (one) => String.fromCharCode(one.codePointAt(0)! - 0xf0000));
-/** Behind all names that begin as this one. */
+/** Sorts after all names with this prefix. */
 const endOf = (key: string): string => `${key}\u{10ffff}`;
 
 export type RedisTexts = ReturnType<typeof redisTexts>;
@@ -38,7 +38,7 @@ export function redisTexts({
   const call = (during: string, ...args: readonly string[]): Promise<unknown> =>
     link.run(during, scripts.texts, base, args);
 
-  /** `max` names of a range, and how it goes on. */
+  /** One page of a range of names, and where the next one begins. */
   async function page(from: string, to: string, containing: string, max: number) {
     const most = Math.min(max, mostPerCall);
     const looks = containing === '' ? most : mostLooks;
@@ -94,7 +94,7 @@ export function redisTexts({
       }
       return found;
     },
-    /** One step: call it until it answers 0. */
+    /** One step: call it until it returns 0. */
     purgeEnded: (now: number) => call('purging texts', 'purge', `${now}`, `${purgeSize}`) as Promise<number>,
   } satisfies TextStore & { purgeEnded(now: number): Promise<number> };
 }

@@ -1,6 +1,6 @@
 -- Moves waiting jobs to and from another backend. ARGV[8] names the action.
 --
--- A held job has a lease that never ends. Its token begins with a nonce that leasing never makes, and its state has `readyAt`.
+-- A held job has a lease that never ends. Its token begins with a nonce that no lease has, and its state has `readyAt`.
 local actions = {}
 local nonce = '~move~~~~~~'
 local forever = '9007199254740991'
@@ -8,7 +8,7 @@ local never = string.rep('0', 13)
 
 local function tokenOf(id) return nonce .. never .. id end
 
--- Members of a set, which they have left, and their ranks without the time.
+-- Holds members that were removed from their set. `ranks` and `weight` give when each became ready.
 local function holdAll(members, ranks, weight)
   local ids, holds = {}, {}
   for i, member in ipairs(members) do
@@ -33,7 +33,7 @@ local function take(set, weight, max)
   return holdAll(members, ranks, weight)
 end
 
--- Group by group, each in its order.
+-- Takes the lines of the groups, group by group, in order.
 local function takeLines(groups, max)
   local found, members = groups.first(max), {}
   if #found == 0 then return {} end
@@ -44,7 +44,7 @@ local function takeLines(groups, max)
   return holdAll(members, ranks, ageing)
 end
 
--- [9] at most so many. Ids, in their order.
+-- [9] maximum number. Returns ids, in order.
 function actions.hold()
   promote()
   local groups, max = groupsHere(), tonumber(ARGV[9])
@@ -57,7 +57,7 @@ function actions.hold()
   return ids
 end
 
--- [9] at most so many. Ids.
+-- [9] maximum number. Returns ids.
 function actions.held()
   local tokens = redis.call('ZRANGEBYSCORE', leases, forever, forever, 'LIMIT', 0, ARGV[9])
   local ids = {}
@@ -90,7 +90,7 @@ function actions.release()
   return count
 end
 
--- [9] channel   [10]... ids. One character each: '1' = it was removed.
+-- [9] channel   [10]... ids. Returns one character each: '1' = it was removed.
 function actions.remove()
   local flags = {}
   for i = 10, #ARGV do
@@ -108,9 +108,9 @@ function actions.remove()
   return table.concat(flags)
 end
 
--- Six arguments per job: id; text, state and place in its group of a waiting job; text in `ended` and time of death of a dead letter. The
--- others are '', and the place is 0 for one that has none.
--- One character each: '1' = stored, '0' = it was known, 'f' = the dead letters fill their budget.
+-- Six arguments per job: id; text, state and place in the group for a waiting job; text in `ended` and time of death for a dead letter.
+-- Arguments that do not apply are ''. A job without a group has place 0.
+-- Returns one character each: '1' = stored, '0' = already known, 'f' = the budget of dead letters is full.
 function actions.put()
   local flags = {}
   for i = 9, #ARGV, 6 do

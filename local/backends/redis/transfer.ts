@@ -1,4 +1,4 @@
-/** Moves waiting jobs to and from another backend; transfer.lua says how they are held. */
+/** Moves waiting jobs to and from another backend. transfer.lua describes how they are held. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { slices } from '../../../core/base/slices.ts';
@@ -24,7 +24,7 @@ export function redisTransfer(state: RedisState): QueueTransfer {
     return jobs;
   }
 
-  /** The answers for jobs of one queue. */
+  /** Stores jobs of one queue, and returns a result for each. */
   async function store(queue: string, jobs: readonly MovedJob[]): Promise<SendResult[]> {
     const ids = jobs.map(({ message }) => message.id);
     const known = await knownElsewhere(state, queue, ids);
@@ -75,13 +75,13 @@ export function redisTransfer(state: RedisState): QueueTransfer {
       const gone: boolean[] = [];
       for (const some of slices(ids, mostPerCall))
         gone.push(...flagsOf(await run('removing', queue, 'remove', [state.channel(queue), ...some])));
-      state.waiters.wake(queue); // in a group another one may have come forward
+      state.waiters.wake(queue); // another job of a group may have become the head
       return gone;
     },
   };
 }
 
-/** The six arguments per job that `put` of transfer.lua takes. */
+/** The six arguments per job of `put` in transfer.lua. */
 function putArguments(job: MovedJob, now: number): string[] {
   const { message, createdAt, attempts, interrupted, progress, death } = job;
   const readyAt = message.notBefore ?? createdAt;

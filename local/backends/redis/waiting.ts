@@ -13,9 +13,9 @@ export function redisWaiting(state: RedisState): PendingJobs {
     ids: readonly string[],
     { notBefore, priority, body = '', facts, expectedBody = '' }: WaitingChange,
   ): Promise<boolean[]> {
-    let names = ''; // the second line of the new text; '' = body and facts stay
+    let names = ''; // second line of the new text; '' = body and facts are unchanged
     if (body !== '') {
-      // Job and tenant stay, and are in the text: so they are read first.
+      // The new text keeps the job and the tenant, so these are read first.
       const [known] = await readJobs(state, queue, ids);
       if (!known) return [false];
       names = storedFactsOf(known.job, known.tenantId, facts);
