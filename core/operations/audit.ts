@@ -1,4 +1,4 @@
-/** An action between the two entries that tell of it: without the first one nothing is done. */
+/** Runs an action between two audit entries, one before and one after it. If the first cannot be written, the action does not run. */
 
 import { LongshoreError } from '../base/errors.ts';
 import { reportingFailures, toError } from '../base/failure.ts';
@@ -6,10 +6,10 @@ import type { AuditEntry } from '../contract/derived/audit.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import type { DeadLetterFilter, DeadLetterSelection, OperatorAction, OperatorIdentity } from './types.ts';
 
-/** Notes for the audit log how many things were changed until now, and what else there is to say. */
+/** Sets the count of changed things, and a note, for the last audit entry. */
 type RecordChange = (changed: number | null, note?: string) => void;
 
-/** Where the stores keep no audit log, it is done without. Throws `BACKEND` when the first entry could not be written. */
+/** Without an audit log in the stores, only runs `work`. Throws `BACKEND` when the first entry cannot be written. */
 export async function audited<T>(
   { client, identity }: OperatorHost,
   action: OperatorAction,
@@ -44,7 +44,7 @@ export async function audited<T>(
       app.events,
       `noting the end of ${action}`,
       [],
-      () => audit.append(entry(phase, `${operation}.end`)), // after the first one, also within a millisecond
+      () => audit.append(entry(phase, `${operation}.end`)), // sorts behind the first entry, even in the same millisecond
       'audit',
     );
   try {
@@ -58,7 +58,7 @@ export async function audited<T>(
   }
 }
 
-/** What every verb of an operator stands on. */
+/** Passed to every method of an operator. */
 export interface OperatorHost {
   readonly client: Client;
   readonly identity: OperatorIdentity;
@@ -70,10 +70,10 @@ export const noDeadLetter = (id: string): LongshoreError =>
     `There is no dead letter ${JSON.stringify(id.slice(0, 128))} here. It may run again, or have been discarded.`,
   );
 
-/** So many ids are named. */
+/** An audit entry names at most this many ids. */
 const mostIds = 10;
 
-/** Selections in words, for the audit log. */
+/** Describes a selection for the audit log. */
 export function selectionText(
   selection: DeadLetterSelection,
   options: Readonly<Record<string, unknown>>,

@@ -31,7 +31,7 @@ const batch: Resource<Batch> = {
   text: 'id of a batch, whole',
   check: (client, id) => mustExist(batch, client, id),
   find: async ({ batches }, id) => (batchPattern.test(id) ? batches.get(id) : null),
-  // It may have children of any job, and does not remember which.
+  // The children may be of any job, and the batch does not record of which.
   needs: 'all jobs',
   owners: ({ tenantId }) => [{ tenantId }],
   shape: named('Batch', object(members)),
@@ -98,6 +98,6 @@ export const batches = {
       retried === 0
         ? 'None of its children is a dead letter, so none runs again.'
         : `${retried} ${retried === 1 ? 'child runs' : 'children run'} again.`,
-    lasts: true, // of a million children many may have failed
+    lasts: true, // a batch may have a million failed children
   }),
 };

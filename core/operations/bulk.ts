@@ -1,4 +1,4 @@
-/** Many dead letters at once: which ones, in which groups, and when to stop. */
+/** Retries or discards many dead letters: selects them, splits them into groups, and decides when to stop. */
 
 import { type Clock, sleep } from '../base/clock.ts';
 import { toError } from '../base/failure.ts';
@@ -26,24 +26,24 @@ import { type Watch, watchOf } from './watch.ts';
 
 type Refused = BulkResult['refused'][number];
 
-/** So many are told one by one. */
+/** A result lists at most this many refused letters. */
 const mostRefused = 1_000;
 
-/** What is done on one backend. */
+/** A bulk action on one backend. */
 interface BulkWork {
-  /** Those that can be done, and why the others cannot. Changes nothing. */
+  /** Splits letters into those that can be changed and those that cannot, with the reason. Changes nothing. */
   check(
     letters: readonly DeadLetterItem[],
   ): Promise<{ readonly fit: readonly DeadLetterItem[]; readonly refused: readonly Refused[] }>;
-  /** Resolves with how many were found. */
+  /** Resolves with the number of letters that were found. */
   act(letters: readonly DeadLetterItem[]): Promise<number>;
   readonly watch?: Watch | null;
 }
 
 /**
- * One backend after the other.
- * @param workOn is called once for each
- * @param record is called with how many are done, after each group
+ * Works through the backends one after the other.
+ * @param workOn is called once for each backend
+ * @param record is called after each group, with the number of letters that are done
  */
 async function inBulk(
   client: Client,
@@ -54,7 +54,7 @@ async function inBulk(
 ): Promise<BulkResult> {
   const { dryRun = false, limit = Infinity, signal, onProgress, perSecond } = options;
   const homes = administered(client).map((home) => ({ home, work: workOn(home) }));
-  /** Ids that are on none of the backends looked at so far. */
+  /** Ids that were not found on any backend so far. */
   let missing: string[] = [];
   const refused: Refused[] = [];
   const pace = paceOf(perSecond, { clock: client.app.clock, signal });
@@ -83,16 +83,16 @@ async function inBulk(
     const { check, act, watch = null } = work;
     const wanted = i > 0 && 'ids' in selection ? { ids: missing } : selection;
     missing = [];
-    /** A broker that lists copies takes all of an id at once. */
+    /** Ids that were acted on. A broker that lists several copies of a message acts on all of them at once. */
     const taken = new Set<string>();
-    // What this backend lacks may be on the next one.
+    // An id that is missing here may be on the next backend.
     const early = (ended: BulkResult['ended']) => result(ended, i < homes.length - 1 ? [] : missing);
     for await (const page of pagesOf(home, wanted, missing)) {
       const inPasses = deadLettersOf(home).page ? null : page.length;
       for (let at = 0; at < page.length; ) {
         const room = limit - (dryRun ? fitting : done);
         if (room <= 0) return early('limit');
-        // The newest, as far as there is room; of those the oldest first: they lie at the front of a queue.
+        // Takes the newest letters up to the limit, then starts with the oldest of them: it is nearest to the front of the queue.
         const group = page.slice(at, at + room).reverse();
         at += group.length;
         for (let from = 0; from < group.length; ) {
@@ -124,7 +124,7 @@ async function inBulk(
 
 const idOf = ({ id }: DeadLetterItem): string => id;
 
-/** How many there are to do, as far as counts tell. */
+/** The number of letters in the selection. `null` = the filter needs more than the counts of the queues. */
 export async function totalOf(
   admins: readonly QueueAdmin[],
   selection: DeadLetterSelection,
@@ -182,8 +182,8 @@ function checkBulk(selection: DeadLetterSelection, options: RetryOptions): void 
 }
 
 /**
- * Whoever takes one dead letter from SQS or Service Bus takes others in passing, and their deliveries are counted. So
- * however slowly a queue is to be emptied, it is passed through so often at most.
+ * Receiving one dead letter from SQS or Service Bus also receives its neighbours and raises their delivery counts. So
+ * the number of passes through a queue is limited, even when `perSecond` is low.
  */
 const mostPasses = 200;
 const mostTogether = 500;
@@ -195,15 +195,15 @@ export function paceOf(
   let freeAt = clock.now();
   return {
     /**
-     * How many go out together.
-     * @param inPasses of how many letters, where the queue is passed through for each group; `null` = letters are found by their ids
+     * The size of the next group.
+     * @param inPasses the number of letters, if each group needs a pass through the queue; `null` = letters are found by their ids
      */
     sizeOf(inPasses: number | null): number {
       const evenly = perSecond === undefined ? Infinity : Math.max(1, Math.floor(perSecond));
       if (inPasses === null) return Math.min(mostTogether, evenly);
       return Math.max(evenly, Math.ceil(inPasses / mostPasses));
     },
-    /** Until as many more may go out. */
+    /** Waits until `count` more letters may go out. */
     async next(count: number): Promise<void> {
       if (perSecond === undefined) return;
       const delayMs = freeAt - clock.now();
@@ -240,7 +240,7 @@ export async function discard(
   }));
 }
 
-/** A broker may move a message there by itself, and its record does not know. */
+/** The broker itself may have dead-lettered a message (`crash-loop`). Then the record of its job is still open and is ended here. */
 async function discardAll(client: Client, letters: readonly DeadLetterItem[]): Promise<number> {
   const count = await deadLettersOf(client).discard(letters.map(idOf));
   if (client.stores.records.writer)
@@ -271,7 +271,7 @@ async function settle(
   });
 }
 
-/** @param replaced gets the new texts of those that need one */
+/** @param replaced receives the new text of each letter that needs one */
 async function checked(
   client: Client,
   letters: readonly DeadLetterItem[],
@@ -281,7 +281,7 @@ async function checked(
   const { app } = client;
   replaced.clear();
   const refused = new Map<string, string>();
-  // Only jobs with an expiry have letters that expire: the texts of all the others need not be fetched.
+  // Only jobs with an expiry have letters that expire, so only the texts of those are fetched.
   const mayExpire = ({ job, reason }: DeadLetterItem): boolean =>
     expiresInMs !== undefined || (reason !== 'expired' && app.jobs.get(job)?.expiresInMs !== null);
   const texts = await getDeadLetters(deadLettersOf(client), letters.filter(mayExpire).map(idOf));

@@ -6,7 +6,7 @@ import { count, list, moment, named, object, orNull, text } from './shapes.ts';
 
 const status = orNull({ enum: statuses });
 
-/** What a job has returned stands in its own record. */
+/** The output of a job is in its own record, not here. */
 const job = object({
   id: text,
   job: text,

@@ -67,8 +67,8 @@ const pageSize = 500;
 type Group = { -readonly [Name in keyof DeadLetterGroup]: DeadLetterGroup[Name] } & { queues: string[] };
 
 /**
- * Dead letters by what they died of.
- * @param max letters to look at on each backend, newest first
+ * Groups dead letters by their error.
+ * @param max number of letters to read on each backend, newest first
  */
 async function groupsOf(
   homes: readonly Selected[],
@@ -103,7 +103,7 @@ async function* newestOf(
     yield { letters, next: listed.length > max ? letters.at(-1)!.id : null };
     return;
   }
-  // Each page of a broker that can only list looks through all of it.
+  // A broker that can only list reads the whole queue for each page.
   const size = deadLetters.page ? pageSize : max;
   let after: string | null = null;
   for (let left = max; left > 0; ) {
@@ -131,7 +131,7 @@ function add(groups: Map<string, Group>, letter: DeadLetterItem): void {
   Object.assign(group, { newestAt: diedAt, newestId: id, error });
 }
 
-/** One dead letter with all that is known of it. */
+/** One dead letter, with its payload, its attempts and whether it can be edited. */
 async function show(asked: Client, id: string): Promise<DeadLetterDetail | null> {
   const on = await findDeadLetter(asked, id);
   if (!on) return null;
@@ -169,7 +169,7 @@ async function payloadIn({ stores }: Client, envelope: Envelope): Promise<Stored
   const { claim, payload = null } = envelope;
   if (!claim) return { value: masked(payload, maxDepth), offloaded: null };
   const offloaded = { key: claim.key, bytes: claim.bytes };
-  // One that is gone must not hide the rest.
+  // A payload that is missing in the payload store must not hide the rest.
   const loaded = await loadPayload(stores, envelope).catch(() => null);
   return { value: typeof loaded === 'symbol' ? null : masked(loaded, maxDepth), offloaded };
 }

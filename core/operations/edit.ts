@@ -1,4 +1,4 @@
-/** A dead letter with another payload, under its own id. */
+/** Gives a dead letter another payload. It keeps its id. */
 
 import { LongshoreError } from '../base/errors.ts';
 import { assertJson } from '../base/json.ts';
@@ -41,7 +41,7 @@ interface FoundDeadLetter {
   readonly letter: DeadLetter;
 }
 
-/** On whichever backend it is; `null` = on none. */
+/** Looks for the letter on each backend. `null` = none has it. */
 export async function findDeadLetter(client: Client, id: string): Promise<FoundDeadLetter | null> {
   for (const home of administered(client)) {
     const letter = await getDeadLetter(deadLettersOf(home), id);
@@ -50,7 +50,7 @@ export async function findDeadLetter(client: Client, id: string): Promise<FoundD
   return null;
 }
 
-/** Its envelope and its job. Throws why its payload cannot be edited here. */
+/** The verified envelope of the letter and its job. Throws if its payload cannot be edited here. */
 export function editableOf(
   client: Client,
   letter: DeadLetter,
@@ -92,7 +92,7 @@ export function checkExpiry(expiresInMs: number | undefined): void {
     throw wrongOption(`expiresInMs to be an integer of 1 or more, got ${expiresInMs}`);
 }
 
-/** Its attempts begin anew. Otherwise as `resealed`. */
+/** Like `resealed`, with the attempts counted from 1 again. */
 export const signedAnew = (client: Client, envelope: Envelope, uploads: Upload[] | null): Replacement =>
   resealed(client, { ...envelope, attempts: 0 }, uploads);
 
@@ -103,10 +103,8 @@ export const expiredText =
   'It has expired, and would expire again at once. Give it a new expiry (expiresInMs, --expires-in).';
 
 /**
- * A payload that people have edited: what they were shown as `[masked]` keeps its value.
+ * An edited payload, in which each member that still reads `[masked]` gets its old value back.
  *
- * Members of a list are compared by their position, where it is as long as before. Throws `PAYLOAD` for a masked member that had no
- * value before: the sign would become the secret itself.
  */
 export const unmasked = (given: unknown, old: unknown): unknown => restored(given, old, 'payload');
 

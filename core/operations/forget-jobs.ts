@@ -1,4 +1,4 @@
-/** Jobs that somebody takes out of the queue: what is kept elsewhere of them hears of it here, because no attempt will tell. */
+/** Cleans up behind jobs that were removed from a queue: they have no further attempt that would do it. */
 
 import { reportingFailures } from '../base/failure.ts';
 import { slices } from '../base/slices.ts';
@@ -14,7 +14,7 @@ const idsAtOnce = 1_000;
 export const clearQueue = (client: GoneClient, queue: string): Promise<number> =>
   adminOf(client).clear(queue, (ids) => jobsAreGone(client, ids));
 
-/** In a store beside the queue their records end as cancelled; the others went with the jobs. */
+/** Records in a separate store end as `cancelled`. Records in the queue's own storage were removed with the jobs. */
 export async function jobsAreGone(client: GoneClient, ids: readonly string[]): Promise<void> {
   const { records } = client.stores;
   const cancel = (some: readonly string[]) => forEach(some, (id) => records.cancel(id));

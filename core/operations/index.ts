@@ -1,4 +1,4 @@
-/** `longshore/operator`: look at dead letters, mend them, and steer queues, jobs, schedules and workers. */
+/** `longshore/operator`: inspect, edit and retry dead letters, and control queues, jobs, schedules and workers. */
 
 export type { LimitFilter, LimitPage, LimitView } from '../features/limits/views.ts';
 export type { StoppedJob } from '../kernel/app/breaker.ts';

@@ -29,7 +29,7 @@ const kind: Subject = {
 
 const waits = 'The job does not wait any more: it runs, has ended or was removed.';
 
-/** For the audit log, of what enqueueing gave. */
+/** The audit entry for an enqueue. */
 export const enqueuedEntry = ({ id, duplicate }: Pick<EnqueuedJob, 'id' | 'duplicate'>) =>
   duplicate ? ([0, `job ${id} stands for it`] as const) : ([1, `enqueued as ${id}`] as const);
 
@@ -82,13 +82,13 @@ export const jobs = {
     summary: 'Change a job that waits; what is left out stays',
     subject: job,
     run: (client, id: string, change: JobChange<unknown>) => updateJob(client, null, id, change, unmasked),
-    // Names what was changed, and never a payload.
     http: {
       route: 'PATCH /jobs/{id}',
       operationId: 'changeJob',
       support: pendingJobs,
       byHand: { body: jobChange, answers: { 200: ['Changed', changed] } },
     },
+    // Names the changed members, and never a payload.
     entry: (isDone, [, change]) => [isDone ? 1 : 0, Object.keys(change).join(', ')],
     done: 'Changed.',
     nothing: waits,

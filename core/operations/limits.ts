@@ -1,4 +1,4 @@
-/** Limits in the hands of an operator. */
+/** Lists and resets limits. */
 
 import { isStorable } from '../base/json.ts';
 import { type LimitFilter, limitStoreOf, listLimits } from '../features/limits/views.ts';
@@ -11,7 +11,7 @@ import { change, look } from './operation.ts';
 const longestKey = 500;
 const mostAtOnce = 10_000;
 
-/** Where none does, the first one says so when it is asked. */
+/** The backends that keep limits. If there are none, the first backend, whose store throws the error. */
 function keepersOf(client: Client): readonly Client[] {
   const keepers = eachOf(client).filter(({ stores }) => stores.limits);
   return keepers.length > 0 ? keepers : [client];
@@ -27,7 +27,7 @@ export const limits = {
       if (!Number.isSafeInteger(max) || max < 1 || max > mostAtOnce)
         throw wrongOption(`max to be an integer from 1 to ${mostAtOnce}, got ${max}`);
       const pages = await Promise.all(keepersOf(client).map((one) => listLimits(one, filter)));
-      // A page of several backends ends where the first of them does.
+      // The backends' pages end at different keys. The joined page ends at the smallest of them.
       const ends = pages.flatMap((page) => page.next ?? []).sort();
       const next = ends[0] ?? null;
       const all = pages.flatMap((page) => page.limits);
@@ -53,7 +53,7 @@ export const limits = {
           throw wrongOption(`the key of a limit to be a text of 1 to ${longestKey} characters`);
       },
     },
-    // Jobs that have a slot go on without it.
+    // Jobs that hold a slot keep running without it.
     async run(client, key: string) {
       const changed = await limitStoreOf(client).reset(key);
       await wakeAll(client, key);

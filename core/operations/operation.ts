@@ -1,6 +1,6 @@
 /**
- * An operation as data. The operator with its audit entries, the HTTP routes and their OpenAPI document, the routes of the dashboard and
- * the commands are made from the same records: `table.ts` has all of them.
+ * Describes an operation as data. The operator and its audit entries, the HTTP routes and their OpenAPI document, the dashboard's routes
+ * and the commands are all made from these records. `table.ts` lists them.
  */
 
 import { LongshoreError } from '../base/errors.ts';
@@ -9,56 +9,56 @@ import type { OperatorHost } from './audit.ts';
 import type { Json, Shape } from './shapes.ts';
 import type { OperatorAction } from './types.ts';
 
-/** A caller must be allowed to see this job, and this tenant. What is left out is not asked for. */
+/** A caller needs access to this job and this tenant. A member that is missing is not checked. */
 export interface Owner {
   readonly job?: string;
   readonly tenantId?: string | null;
 }
 
-/** What a credential for HTTP must have. `all jobs`: it is bound to no jobs. `schedules`: it may make them. */
+/** A permission that an HTTP credential needs. `all jobs`: it is not limited to some jobs. `schedules`: it may create schedules. */
 export type Need = 'all jobs' | 'schedules';
 
-/** What an operation is given first: the id of a batch, the name of a queue. */
+/** The thing that an operation works on. Its id or name is the first argument. */
 export interface Subject {
-  /** As messages and the OpenAPI document call it: `batch`. */
+  /** Its name in messages and in the OpenAPI document, like `batch`. */
   readonly noun: string;
-  /** What stands for it in a path. */
+  /** The name of its parameter in a path. */
   readonly parameter: 'id' | 'name';
-  /** Its argument, for the help of a command. */
+  /** Describes the argument in the help of a command. */
   readonly text: string;
-  /** Of several backends those that have it; none = nobody knows. An operator does it on each. @default the client finds it */
+  /** The backends that have it; an operator acts on each. An empty list = not known. @default the client finds the backend */
   homes?(client: Client, given: string): readonly Client[] | Promise<readonly Client[]>;
-  /** Those that there are, for a surface where a name may be mistyped. None = any is tried. */
+  /** All existing names, so that a surface can refuse a mistyped one. Without it any name is tried. */
   names?(client: Client, given: string): readonly string[] | Promise<readonly string[]>;
-  /** Before an operator changes anything, or writes an entry. Throws for a value that cannot be meant. */
+  /** Runs before the operator changes anything or writes an audit entry. Throws for an invalid value. */
   check?(client: Client, given: string, ...more: readonly unknown[]): void | Promise<void>;
 }
 
-/** A subject that callers look at over HTTP. */
+/** A subject that HTTP callers can read. */
 export interface Resource<Found = unknown> extends Subject {
-  /** `null` = there is none, or it cannot be one. */
+  /** `null` = it does not exist, or the id or name is malformed. */
   find(client: Client, given: string): Promise<Found | null>;
   readonly needs?: Need;
-  /** A caller must be allowed all of these; `null` = its owner is not known, so no caller is. */
+  /** A caller needs access to all of these. `null` = the owner is unknown, so no caller has access. */
   owners(found: Found): readonly Owner[] | null;
-  /** What HTTP answers. Times are numbers, as everywhere inside; the shape makes texts of them. */
+  /** The HTTP answer. `view` gives times as numbers (epoch ms); the shape turns them into RFC 3339 texts. */
   readonly shape: Shape;
-  /** @default it is sent as it was found */
+  /** @default what `find` returned */
   view?(found: Found, options: { readonly stacks: boolean }): unknown;
-  /** Where a caller finds its ids or names. */
+  /** Tells the caller where to find ids or names. Part of a 404. */
   readonly origin: string;
-  /** What is answered where the queue keeps none of them. */
+  /** The answer if the queue has no store for them. */
   readonly notKept?: readonly [status: 404 | 501, detail: string];
 }
 
-/** Something that not every queue can do. */
+/** A feature that not every queue has. */
 export interface Support {
   has(client: Client, id: string): Promise<boolean>;
-  /** The problem's detail, with a 501. */
+  /** The `detail` of the 501. */
   readonly lack: string;
 }
 
-/** A member of a query. */
+/** A parameter in the query string. */
 export type Input = { readonly text: string } & (
   | { readonly kind: 'text' }
   | { readonly kind: 'integer'; readonly least: number; readonly most?: number }
@@ -70,22 +70,22 @@ export interface HttpRoute<Result> {
   readonly operationId: string;
   /** @default the subject */
   readonly resource?: Resource;
-  /** Of the answer, where `done` does not say it. */
+  /** Description of the answer in the OpenAPI document. @default `done` */
   readonly description?: string;
-  /** Statuses of refusals beside those that follow from the record. */
+  /** Error statuses in addition to those that follow from the record. */
   readonly errors?: readonly (409 | 413 | 422)[];
   readonly support?: Support;
   readonly query?: Readonly<Record<string, Input>>;
-  /** What it answers instead of the subject. */
+  /** Replaces the subject in the answer. */
   readonly answer?: {
     readonly shape: Shape;
-    /** @default 200, and 202 for what a worker has to hear of first */
+    /** @default 200, or 202 if a worker has to act first */
     readonly status?: 202;
-    /** The members stand beside those of the subject as it is afterwards. */
+    /** Adds these members to those of the subject, read after the change. */
     readonly beside?: true;
     of(result: NoInfer<Result>, given: string, basePath: string): Json;
   };
-  /** The HTTP endpoint handles it itself. Then the record says what the OpenAPI document cannot know. */
+  /** For a route with a handler of its own: only describes the route for the OpenAPI document. */
   readonly byHand?: {
     readonly body?: Shape;
     readonly answers: Readonly<Partial<Record<200 | 201 | 202, readonly [description: string, Shape]>>>;
@@ -93,24 +93,24 @@ export interface HttpRoute<Result> {
 }
 
 interface Described {
-  /** For people, as an infinitive: `Cancel the children of a batch that have not ended`. */
+  /** An imperative: `Cancel the children of a batch that have not ended`. */
   readonly summary: string;
-  /** Given as the first argument. */
+  /** Its id or name is the first argument. */
   readonly subject?: Subject;
 }
 
 interface Run<Args extends readonly unknown[], Result> extends Described {
   /**
-   * Of several backends the client finds the right one. HTTP gives a guard after the subject, for what may become somebody else's between
-   * a look and the change.
+   * The client finds the right backend. HTTP passes a guard after the subject, if its owner may change between the check
+   * and the change.
    */
   run(client: Client, ...args: Args): Promise<Result>;
-  /** Without it HTTP has no route, or writes one by hand. */
+  /** Without it there is no HTTP route, or one is written by hand. */
   readonly http?: HttpRoute<Result>;
   readonly perform?: never;
 }
 
-/** Looks at something. `null` = there is no such thing. */
+/** Reads something. `null` = it does not exist. */
 export interface Look<Args extends readonly unknown[], Result> extends Run<Args, Result> {
   readonly action?: never;
   readonly done?: never;
@@ -118,45 +118,45 @@ export interface Look<Args extends readonly unknown[], Result> extends Run<Args,
   readonly nothing?: never;
 }
 
-/** Changes something, between two audit entries. */
+/** Changes something. An audit entry is written before and after it. */
 export interface Change<Args extends readonly unknown[], Result, Returned> extends Run<Args, Result> {
-  /** In the audit log. */
+  /** Its name in the audit log. */
   readonly action: OperatorAction;
-  /** In the audit log. @default the first argument */
+  /** The target in the audit log. @default the first argument */
   target?(args: NoInfer<Args>): string;
-  /** What people read when it is done. */
+  /** Message after success. */
   readonly done: string | ((result: NoInfer<Result>, target: string) => string);
-  /** Instead of `done` where a worker has to hear of it first. */
+  /** Message instead of `done` if a worker has to act first. */
   readonly later?: string;
-  /** When it is too late to change it: a refusal, except for the operator. */
+  /** Message if it is too late for the change. Every surface but the operator treats this as an error. */
   readonly nothing?: string;
-  /** When it was so before. That is no refusal. */
+  /** Message if nothing had to change. Not an error. */
   readonly already?: string;
-  /** For the audit log, where the result says more than its outcome. */
+  /** Count and note for the audit log. @default they follow from the outcome */
   entry?(result: NoInfer<Result>, args: NoInfer<Args>): readonly [count: number, note?: string];
-  /** What the operator resolves with. @default the result */
+  /** The value that the operator resolves with. @default the result */
   returned?(result: NoInfer<Result>): Returned;
-  /** It may take longer than a request usually does. */
+  /** It may take longer than a usual request. */
   readonly lasts?: true;
-  /** An operator does it to each of a list. */
+  /** The operator's method takes a list of ids and changes each. */
   readonly each?: true;
 }
 
-/** Does not fit between two entries that are written for it: it writes its own. */
+/** A change that writes its own audit entries. */
 export interface OwnEntries<Args extends readonly unknown[], Returned> extends Described {
   readonly action: OperatorAction;
   perform(host: OperatorHost, ...args: Args): Promise<Returned>;
   readonly lasts?: true;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what it takes and returns is its own
+// biome-ignore lint/suspicious/noExplicitAny: each record has its own arguments and result
 export type AnyChange = Change<any, any, any>;
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export type AnyLook = Look<any, any>;
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export type Operation = AnyLook | AnyChange | OwnEntries<any, any>;
 
-/** Keeps the types of one record. `run` comes before the members that are given its result. */
+/** Infers the types of one record. Write `run` before the members that use its result. */
 export const look = <const Args extends readonly unknown[], Result>(
   record: Look<Args, Result>,
 ): Look<Args, Result> => record;
@@ -165,7 +165,7 @@ export const change = <const Args extends readonly unknown[], Result, Returned =
   record: Change<Args, Result, Returned>,
 ): Change<Args, Result, Returned> => record;
 
-/** What an operator does to each of a list of ids. */
+/** A change that the operator makes to each id of a list. */
 export const changeEach = <Result>(
   record: Change<readonly [id: string], Result, Result>,
 ): Change<readonly [id: string], Result, Result> & { readonly each: true } => ({ ...record, each: true });
@@ -174,7 +174,7 @@ export const withOwnEntries = <const Args extends readonly unknown[], Returned>(
   record: OwnEntries<Args, Returned>,
 ): OwnEntries<Args, Returned> => record;
 
-/** How a change went, by its result: client and operators say it in the same words everywhere. */
+/** The outcome of a change. It follows from the result, because all changes use the same result values. */
 export type Outcome = 'done' | 'later' | 'nothing' | 'unknown';
 
 export function outcomeOf(result: unknown): Outcome {
@@ -183,7 +183,7 @@ export function outcomeOf(result: unknown): Outcome {
   return result === 'unknown' ? 'unknown' : 'done';
 }
 
-/** For people: what the change did, or why it did nothing. */
+/** The message for a result: what changed, or why nothing did. */
 export function textOf(operation: AnyChange, result: unknown, target: string): string {
   const { done, later, nothing, already } = operation;
   const outcome = outcomeOf(result);

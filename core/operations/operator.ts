@@ -1,4 +1,4 @@
-/** What people who run jobs do, in one place: the page, the command line and programs call the same verbs. */
+/** The operator: one set of methods for the dashboard, the command line and programs. */
 
 import { config } from '../base/errors.ts';
 import { faultOf, isKept } from '../base/text.ts';
@@ -20,7 +20,7 @@ import {
 import { operations } from './table.ts';
 import type { Operator, OperatorIdentity } from './types.ts';
 
-/** Throws `CONFIG` unless `identity` says who acts and from where. */
+/** Throws `CONFIG` unless `actor` and `from` of `identity` are texts of 1 to 256 characters. */
 export function createOperator(client: Client, identity: OperatorIdentity): Operator {
   const { actor, from } = identity;
   for (const [name, text] of Object.entries({ actor, from }))
@@ -37,21 +37,21 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
   };
 }
 
-/** `batches.cancel`: a change that is given one id or name. */
+/** A change that takes one id or name, like `batches.cancel`. */
 export type ChangeName = {
   [Group in keyof typeof operations]: `${Group}.${Extract<keyof (typeof operations)[Group], string>}`;
 }[keyof typeof operations];
 
-/** What a change came to. */
+/** The result of a change. */
 export interface Performed {
-  /** What the operator resolves with. */
+  /** The value that the operator's method resolved with. */
   readonly result: unknown;
   readonly outcome: Outcome;
-  /** For people. */
+  /** The message to show. */
   readonly text: string;
 }
 
-/** For a surface that offers a change under its name. */
+/** Calls the operator's method of this name. */
 export async function perform(operator: Operator, name: ChangeName, target: string): Promise<Performed> {
   const record = changeNamed(name);
   const [group = '', method = ''] = name.split('.');
@@ -80,7 +80,6 @@ type Method<One> = One extends { readonly each: true; run(client: Client, id: st
         : never;
 type Methods<Group> = { readonly [Name in keyof Group]: Method<Group[Name]> };
 
-/** By groups. */
 const bind = <Groups extends Readonly<Record<string, Readonly<Record<string, Operation>>>>>(
   host: OperatorHost,
   groups: Groups,
@@ -125,7 +124,7 @@ async function homesOf(
   return homes?.length ? homes : [client];
 }
 
-/** What was done on each backend, as one result. */
+/** Merges the results of several backends: counts add up, and one `true` is enough. */
 function sumOf(results: readonly unknown[]): unknown {
   const [first] = results;
   if (typeof first === 'number') return (results as number[]).reduce((sum, one) => sum + one);

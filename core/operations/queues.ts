@@ -55,7 +55,7 @@ const worker: Subject = {
   async homes(client, id) {
     const homes: Client[] = [];
     for (const one of eachOf(client)) {
-      // One that does not answer may not be the one that has it.
+      // If a backend does not answer, another one may still have the worker.
       const ids = await seenOn(one).catch((): string[] => []);
       if (ids.includes(id)) homes.push(one);
     }

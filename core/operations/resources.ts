@@ -1,4 +1,4 @@
-/** Jobs and schedules as callers look at them over HTTP. */
+/** Jobs and schedules as HTTP callers see them. */
 
 import { isName, namePattern } from '../base/checks.ts';
 import type { JobRecord } from '../contract/store.ts';
@@ -88,18 +88,18 @@ export const result = named('Result', object({ id: text, status: { enum: finalSt
 const open = statuses.filter((status) => !finalStatuses.includes(status as never));
 export const unended = named('Unended', object({ id: text, status: { enum: open }, statusUrl: text }));
 
-/** The client of the backend that has the job. */
+/** The client of the backend that has the job. The given client if there is none. */
 export async function keeperOf(client: Client, id: string): Promise<Client> {
   if (!client.backends) return client;
   for (const one of client.backends.values()) {
-    // One that does not answer may not be the one that has it.
+    // If a backend does not answer, another one may still have the job.
     const record = await one.status(id).catch(() => null);
     if (record !== null) return one;
   }
   return client;
 }
 
-/** Where jobs that wait are found by their ids. */
+/** Queues that find waiting jobs by their ids. */
 export const pendingJobs: Support = {
   has: async (client, id) => (await keeperOf(client, id)).backend.pending !== undefined,
   lack: 'Expected a job in a queue that finds jobs by their id, got one in a queue that does not. Cancel it with DELETE, and enqueue another one.',
@@ -127,7 +127,7 @@ export const scheduleDefinition = named('ScheduleDefinition', {
 export const isStored = async (client: Client, name: string): Promise<boolean> =>
   keepsSchedules(client) && isName(name) && (await client.schedules.get(name)) !== null;
 
-/** An operator also means those in code; over HTTP there are only those that were made at run time. */
+/** Over HTTP only schedules that were made at run time exist. An operator also sees those in code. */
 export const schedule: Resource<StoredScheduleInfo> = {
   noun: 'schedule',
   parameter: 'name',

@@ -8,7 +8,7 @@ import { change, look } from './operation.ts';
 import { schedule, scheduleDefinition } from './resources.ts';
 import { list, named, object, orNull, ref, text } from './shapes.ts';
 
-/** Sees the schedule that is there before anything is done to it, and may throw. */
+/** Is called with the existing schedule before any change, and may throw. */
 type Guard = Parameters<GuardedSchedules['pause']>[1];
 const guarded = (client: Client) => client.schedules as GuardedSchedules;
 
@@ -48,7 +48,7 @@ export const schedules = {
       const inCode = client.app.schedules.find((one) => one.name === name);
       if (!inCode) return { id: await client.schedules.runNow(name) };
       const { job, payload } = inCode;
-      // No moment's key: its own moment stays to be enqueued.
+      // Not the key of a run that is due, so the scheduled run is still enqueued.
       const idempotencyKey = `schedule-run:${name}@${client.app.newId()}`;
       return client.enqueue(job, payload, { idempotencyKey, name });
     },

@@ -1,4 +1,4 @@
-/** Which dead letters are meant: by pages without their texts, and each once. */
+/** Finds dead letters, page by page without their texts, each one once. */
 
 import { crypto } from '../base/crypto.ts';
 import type { DeadLetter, DeadLetterSummary, DeadLetters } from '../contract/admin.ts';
@@ -13,7 +13,7 @@ import { cursorOf, positionIn, wrongCursor } from '../kit/records/filter.ts';
 import type { DeadLetterFilter, DeadLetterItem, DeadLetterItems } from './types.ts';
 
 const pageSize = 500;
-/** One page of a filter looks at so many at most. */
+/** A filtered page reads at most this many letters. */
 const mostLooked = 5_000;
 
 export const itemOf = (letter: DeadLetterSummary): DeadLetterItem => ({
@@ -21,7 +21,7 @@ export const itemOf = (letter: DeadLetterSummary): DeadLetterItem => ({
   fingerprint: fingerprintOf(letter),
 });
 
-/** Those that match. Of the others no fingerprint is made. */
+/** The letters that match. The fingerprint is computed only for these. */
 export const matching = (letters: readonly DeadLetterSummary[], filter: DeadLetterFilter): DeadLetterItem[] =>
   letters
     .filter((letter) => matches(letter, filter))
@@ -40,7 +40,7 @@ function matches(letter: DeadLetterSummary, filter: DeadLetterFilter): boolean {
   );
 }
 
-/** Whether more than the queue is asked for, which counts cannot tell. */
+/** Whether the filter has more than a queue. The counts of the queues do not help then. */
 export const isNarrow = ({ queue: _, ...filter }: DeadLetterFilter): boolean =>
   Object.values(filter).some((one) => one !== undefined);
 
@@ -48,13 +48,13 @@ export const queueOf = ({ queue }: DeadLetterFilter): { readonly queue?: string 
   queue === undefined ? {} : { queue };
 
 export interface Selected {
-  /** Of the backend, where there are several. */
+  /** The name of the backend, if there are several. */
   readonly name?: string;
   readonly app: App;
   readonly deadLetters: DeadLetters;
 }
 
-/** The clients of all backends that can be administered. Where none can, the first one says so when it is asked. */
+/** The clients of all backends with an admin API. If there are none, the first one, whose methods throw the error. */
 export function administered(client: Client): readonly Client[] {
   const able = eachOf(client).filter(({ backend }) => backend.admin);
   return able.length > 0 ? able : [client];
@@ -72,7 +72,7 @@ interface PageRequest {
   readonly after?: string;
 }
 
-/** Of all backends, newest first. */
+/** Dead letters of all backends, newest first. */
 export async function newestItems(
   homes: readonly Selected[],
   filter: DeadLetterFilter,
@@ -96,7 +96,7 @@ export async function newestItems(
   for (const { home, from, page } of pages) {
     const wanted = page.letters.filter((letter) => newest.has(letter)).length;
     if (wanted === 0 && page.letters.length > 0) continue;
-    // Where only some are shown, a shorter page says where the next one begins.
+    // If only some of the page are shown, a shorter page gives the place of the next one.
     const shown =
       wanted === page.letters.length ? page : await pageOfItems(home, filter, { max: wanted, ...from });
     letters.push(...shown.letters);
@@ -109,7 +109,7 @@ export async function newestItems(
   };
 }
 
-/** Where each backend goes on: `null` = it has no more, absent = at its newest. */
+/** The place of the next page on each backend: `null` = no more letters, missing = start at the newest. */
 function placesIn(after: string | undefined): Record<string, string | null> {
   if (after === undefined) return {};
   const [text] = positionIn(after, 'string');
@@ -117,7 +117,7 @@ function placesIn(after: string | undefined): Record<string, string | null> {
     const places: unknown = JSON.parse(text);
     if (typeof places === 'object' && places !== null) return { ...places };
   } catch {
-    // Then it is no cursor either.
+    // Not JSON: refused below.
   }
   throw wrongCursor(after);
 }
@@ -133,19 +133,19 @@ async function pageOfItems(
   const letters: DeadLetterItem[] = [];
   let next = after ?? null;
   for (let looked = 0; ; ) {
-    // Never more than there is room for: then no letter is between what is shown and where the next page begins.
+    // Never reads more than fits, so no letter falls between this page and the next one.
     const wanted = Math.min(pageSize, max - letters.length);
     const at = next === null ? {} : { after: next };
     const page = await deadLetters.page({ ...queueOf(filter), ...at, max: wanted });
     letters.push(...matching(page.letters, filter));
     looked += wanted;
     next = page.next;
-    // Half a page will do: the last free lines of a page would be looked for one by one.
+    // Half a page is enough: the last rows would be looked for one by one.
     if (next === null || looked >= mostLooked || letters.length * 2 >= max) return { letters, next };
   }
 }
 
-/** A broker that can only list shows all it has in one call, so what matches is found before it is cut into pages. */
+/** A broker that can only list returns everything in one call. The letters are filtered first, then cut into pages. */
 async function pageOfListed(
   selected: Selected,
   filter: DeadLetterFilter,
@@ -168,7 +168,7 @@ async function pageOfListed(
   return { letters: letters.map(({ id }) => found.get(id)!), next };
 }
 
-/** Every letter that matches once: one that is run again and dies again at once must not be found for ever. */
+/** Yields every matching letter once. A letter that was retried and died again is not found a second time. */
 export async function* itemsOf(
   selected: Selected,
   filter: DeadLetterFilter,
@@ -176,7 +176,7 @@ export async function* itemsOf(
   const { app, deadLetters } = selected;
   const queue = queueOf(filter);
   if (deadLetters.page) {
-    // What dies meanwhile is newer than where the next page begins.
+    // Letters that are added meanwhile are newer than the place of the next page.
     for (let next: string | null = null, isFirst = true; isFirst || next !== null; isFirst = false) {
       const at: { after?: string } = next === null ? {} : { after: next };
       const page = await deadLetters.page({ ...queue, ...at, max: pageSize });
@@ -192,15 +192,15 @@ export async function* itemsOf(
     for (const { id } of fresh) seen.add(id);
     if (fresh.length > 0) yield matching(summariesOf(app, fresh), filter);
     else if (listed.length < max) return;
-    else max *= 2; // the newest are those that died again: look behind them
+    else max *= 2; // the newest letters have died again: look behind them
   }
 }
 
-/** Only their texts say whose they are. */
+/** The tenant of a letter is only in its text. */
 export const summariesOf = (app: App, letters: readonly DeadLetter[]): DeadLetterSummary[] =>
   letters.map((letter) => summaryOf(letter, envelopeIn(app, letter.body)?.context?.tenantId ?? null));
 
-/** What a text says, if its signature verifies here. */
+/** The envelope in a text. `null` = its signature does not verify here. */
 export function envelopeIn(app: App, body: string): Envelope | null {
   try {
     return verified(app, body);
@@ -209,12 +209,12 @@ export function envelopeIn(app: App, body: string): Envelope | null {
   }
 }
 
-/** No more of an error is looked at: what varies is mostly behind it, and each pattern stays cheap. */
+/** Only this many characters of an error are read. Varying parts are mostly behind them, and each pattern stays cheap. */
 const longestRead = 1_000;
 const longestCompared = 300;
 const hashDigits = 12;
 
-/** In this order. None has a repetition within a repetition that could match the same characters. */
+/** Applied in this order. No pattern nests repetitions that match the same characters, so matching takes linear time. */
 const varying: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, '#'],
   [/"[^"\n]{0,500}"|`[^`\n]{0,500}`|(?<!\w)'[^'\n]{0,500}'(?!\w)/g, '"…"'],

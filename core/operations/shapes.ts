@@ -1,4 +1,4 @@
-/** JSON schemas of what operations answer, for the OpenAPI document and for the answers themselves. */
+/** JSON schemas of the operations' answers. They describe the answers in the OpenAPI document, and form them. */
 
 import { latestMs } from '../base/clock.ts';
 
@@ -6,7 +6,7 @@ export type Json = Readonly<Record<string, unknown>>;
 
 export const text = { type: 'string' };
 export const count = { type: 'integer', minimum: 0 };
-/** Epoch ms inside, RFC 3339 in an answer. */
+/** A time: epoch ms in the value, RFC 3339 in the answer. */
 export const moment = { type: 'string', format: 'date-time' };
 export const priority = {
   anyOf: [{ enum: ['critical', 'high', 'normal', 'low'] }, { type: 'integer', minimum: 0, maximum: 9 }],
@@ -21,14 +21,14 @@ export const object = (properties: Json, optional: readonly string[] = []): Json
   properties,
 });
 
-/** A schema with the name that the OpenAPI document gives it; without a name it is written where it is used. */
+/** A schema with its name in the OpenAPI document. Without a name the schema is written where it is used. */
 export interface Shape {
   readonly name: string | null;
   readonly schema: Json;
 }
 export const named = (name: string | null, schema: Json): Shape => ({ name, schema });
 
-/** The members of `value` that the schema names, with its moments as texts. */
+/** The members of `value` that the schema has, with times as texts. */
 export function shaped(schema: Json, value: unknown): unknown {
   if (schema === moment) return typeof value === 'number' ? iso(value) : value;
   if (typeof value !== 'object' && !Array.isArray(schema.anyOf)) return value;
@@ -44,5 +44,5 @@ export function shaped(schema: Json, value: unknown): unknown {
   );
 }
 
-/** A record may say more than a date can: a store holds any number. */
+/** A store may hold a number that is too large for a date. It is capped. */
 export const iso = (at: number): string => new Date(Math.min(at, latestMs)).toISOString();

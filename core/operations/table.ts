@@ -1,4 +1,4 @@
-/** All operations, by the groups and methods of an operator. A surface makes its routes or commands from this. */
+/** All operations, by the groups and methods of the operator. The surfaces make their routes and commands from it. */
 
 import { batches } from './batches.ts';
 import { chains } from './chains.ts';

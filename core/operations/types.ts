@@ -1,4 +1,4 @@
-/** What people who run jobs ask for, as plain data: the page, the command line and programs share it. */
+/** The operator's types. The dashboard, the command line and programs share them. */
 
 import type { DeadLetterSummary } from '../contract/admin.ts';
 import type { AuditPage } from '../contract/derived/audit.ts';
@@ -15,11 +15,11 @@ import type { StoredScheduleDefinition, StoredScheduleInfo } from '../kernel/app
 import type { JobChange } from '../kernel/enqueue/client.ts';
 import type { StoredPayload } from '../kit/records/payload.ts';
 
-/** Who acts, for the audit log. */
+/** Identifies the acting person or program in the audit log. */
 export interface OperatorIdentity {
-  /** 1 to 256 characters. */
+  /** Who acts. 1 to 256 characters. */
   readonly actor: string;
-  /** `cli build-1`, `dashboard 10.0.0.7`. 1 to 256 characters. */
+  /** Where the actor works: `cli build-1`, `dashboard 10.0.0.7`. 1 to 256 characters. */
   readonly from: string;
 }
 
@@ -50,30 +50,30 @@ export type OperatorAction =
   | 'event.emit'
   | 'worker.drain';
 
-/** All that is given must hold. Texts are compared as they are: case counts. */
+/** Selects dead letters for which every given member matches. Texts are case-sensitive. */
 export interface DeadLetterFilter {
   readonly queue?: string;
   readonly job?: string;
   readonly reason?: AbandonReason;
   readonly tenantId?: string;
-  /** A piece of the error. */
+  /** Matches errors that contain this text. */
   readonly error?: string;
-  /** Of a group. */
+  /** The fingerprint of a group. */
   readonly fingerprint?: string;
-  /** Died at this moment or later. */
+  /** Died at this time or later. Epoch ms. */
   readonly diedFrom?: number;
-  /** Died before this moment. */
+  /** Died before this time. Epoch ms. */
   readonly diedBefore?: number;
 }
 
 export interface DeadLetterItem extends DeadLetterSummary {
-  /** The same for letters of one job that died of the same error, numbers and ids in its text left out. */
+  /** Equal for letters of one job with the same error, ignoring numbers and ids in the error's text. */
   readonly fingerprint: string;
 }
 
 export interface DeadLetterItems {
   readonly letters: readonly DeadLetterItem[];
-  /** Where the next page begins; `null` = there is nothing older. A page may have fewer letters than wanted, even none, and go on. */
+  /** `after` of the next page; `null` = this is the last page. A page with fewer letters than `max`, or none, need not be the last. */
   readonly next: string | null;
 }
 
@@ -81,7 +81,7 @@ export interface DeadLetterGroup {
   readonly fingerprint: string;
   readonly job: string;
   readonly reason: AbandonReason;
-  /** Of the newest one. */
+  /** The error of the newest letter. */
   readonly error: string;
   readonly queues: readonly string[];
   readonly count: number;
@@ -91,17 +91,17 @@ export interface DeadLetterGroup {
 }
 
 export interface DeadLetterGroups {
-  /** Most letters first. */
+  /** The groups with the most letters first. */
   readonly groups: readonly DeadLetterGroup[];
-  /** How many of the newest letters were looked at. */
+  /** The number of letters that were read, newest first. */
   readonly looked: number;
-  /** `false`: there are older ones, which no group counts. */
+  /** `false` = older letters exist that were not read or counted. */
   readonly complete: boolean;
 }
 
 export interface DeadLetterDetail {
   readonly letter: DeadLetterItem;
-  /** What its text says; `null` where its signature does not verify here, so that nothing in it is true. */
+  /** The signed content. `null` = the signature does not verify here, so the content cannot be trusted. */
   readonly envelope: {
     readonly priority: number;
     readonly maxRetries: number;
@@ -111,166 +111,171 @@ export interface DeadLetterDetail {
     readonly context: JobContext | null;
     readonly kid: string | null;
   } | null;
-  /** With `[masked]` under names that look like secrets; `null` where it could not be verified or loaded. */
+  /** Values under names that look like secrets read `[masked]`. `null` = it could not be verified or loaded. */
   readonly payload: StoredPayload | null;
-  /** As far as records are kept. */
+  /** Empty if the stores keep no records. */
   readonly attempts: readonly AttemptReport[];
-  /** Whether its payload can be edited here; otherwise why not. */
+  /** `true` = the payload can be edited here. Otherwise the reason why not. */
   readonly editable: true | string;
-  /** Retried as it is, it would expire at once: give it a new expiry. */
+  /** `true` = it has expired, so a retry needs `expiresInMs`. */
   readonly expired: boolean;
 }
 
-/** Either ids, or a filter; an empty filter means all. */
+/** Either ids or a filter. An empty filter selects all dead letters. */
 export type DeadLetterSelection = { readonly ids: readonly string[] } | { readonly filter: DeadLetterFilter };
 
 export interface BulkProgress {
-  /** Retried or discarded. */
+  /** Number of letters that were retried or discarded. */
   readonly done: number;
-  /** How many there are to do, as far as that can be told. */
+  /** Number of letters to retry or discard; `null` = not known. */
   readonly total: number | null;
-  /** With `stopAbovePercent`: how many have run again, and how many of them failed again. */
+  /** Number of retried jobs that have run again. 0 without `stopAbovePercent`. */
   readonly ran: number;
+  /** Number of retried jobs that failed again. 0 without `stopAbovePercent`. */
   readonly failedAgain: number;
 }
 
 export interface BulkOptions {
-  /** Changes nothing: tells how many match. */
+  /** Counts the matching letters and changes nothing. @default false */
   readonly dryRun?: boolean;
-  /** At most so many. */
+  /** Maximum number of letters, newest first. @default no limit */
   readonly limit?: number;
-  /** Ends between two groups of letters. */
+  /** Stops before the next group of letters. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: BulkProgress) => void;
 }
 
 export interface RetryOptions extends BulkOptions {
-  /** About so many per second, evenly. @default all at once */
+  /** Approximate rate, in letters per second. @default as fast as possible */
   readonly perSecond?: number;
-  /** Stops when more than so many percent of those that have run again failed again. Needs records. */
+  /** Stops when more than this percentage of the jobs that ran again have failed again. Needs records. @default never */
   readonly stopAbovePercent?: number;
-  /** A new expiry for those that have one, or that expired: so long after now. They are signed anew. */
+  /** New expiry, in ms from now, for letters with an expiry. They are signed again. @default the expiry is kept */
   readonly expiresInMs?: number;
 }
 
 export interface BulkResult extends BulkProgress {
-  /** Ids that are no dead letters. */
+  /** Given ids for which no dead letter exists. */
   readonly missing: readonly string[];
-  /** Letters that stay as they are, and why; the first 1,000. */
+  /** Letters that could not be changed, with the reason. At most 1,000. */
   readonly refused: readonly { readonly id: string; readonly why: string }[];
   /**
-   * How many were chosen and not found when it was their turn: somebody else was faster, or the queue of a cloud does not show them
-   * just now. Those that are still dead letters can be chosen again.
+   * Number of selected letters that were gone when their turn came: another operator took them, or a cloud queue does not show them
+   * at the moment. Letters that still exist can be selected again.
    */
   readonly left: number;
-  /** Why it ended: `partly` = all had their turn, and some are `left`; `failing` = `stopAbovePercent`, `stopped` = the signal. */
+  /** Why it ended: `partly` = the end was reached, but some letters are `left`; `failing` = `stopAbovePercent`; `stopped` = `signal`. */
   readonly ended: 'all' | 'partly' | 'limit' | 'stopped' | 'failing';
 }
 
 export interface EditOptions {
-  /** The whole new payload. A member that reads `[masked]` where the old one was masked keeps its old value. */
+  /** The complete new payload. A masked member that still reads `[masked]` keeps its old value. */
   readonly payload: unknown;
+  /** New expiry, in ms from now. @default the expiry is kept */
   readonly expiresInMs?: number;
-  /** When the letter died that was edited: `CONFLICT` when the job has died again since. */
+  /** `diedAt` of the letter that you read. Throws `CONFLICT` if the job has died again since. @default not checked */
   readonly diedAt?: number;
-  /** Checks it, and changes nothing. */
+  /** Validates the payload and changes nothing. @default false */
   readonly dryRun?: boolean;
 }
 
 export interface Operator {
   readonly identity: OperatorIdentity;
-  /** Of several backends all are looked through; an id is looked for on each. */
+  /** Covers all backends of the client. */
   readonly deadLetters: {
     page(filter: DeadLetterFilter, page?: { max?: number; after?: string }): Promise<DeadLetterItems>;
-    /** @param max letters to look at on each backend, newest first; 5,000 without it */
+    /** @param max number of letters to read on each backend, newest first; default 5,000 */
     groups(filter: DeadLetterFilter, max?: number): Promise<DeadLetterGroups>;
-    /** `null` = there is no such dead letter. */
+    /** `null` = no such dead letter. */
     show(id: string): Promise<DeadLetterDetail | null>;
     retry(selection: DeadLetterSelection, options?: RetryOptions): Promise<BulkResult>;
-    /** Checks the payload against the job's schema, signs it anew and makes the job ready. Throws `PAYLOAD` or `OPTION` and its kin. */
+    /**
+     * Validates the payload against the job's schema, signs it again and makes the job ready.
+     * Throws `NOT_FOUND`, `PAYLOAD`, `OPTION` (no new expiry for an expired job), `CONFLICT`, `UNKNOWN_JOB` or `SIGNATURE`.
+     */
     edit(id: string, options: EditOptions): Promise<void>;
     discard(selection: DeadLetterSelection, options?: BulkOptions): Promise<BulkResult>;
   };
   readonly jobs: {
-    /** `null` = it is not known, or no longer kept. */
+    /** `null` = the job is unknown, or its record has been deleted. */
     get(id: string): Promise<JobRecord | null>;
     cancel(ids: readonly string[]): Promise<Readonly<Record<string, CancelResult>>>;
-    /** Enqueues a new job with the same payload; resolves with its id. Throws `OPTION` where the payload is not kept. */
+    /** Enqueues a new job with the same payload; resolves with its id. Throws `OPTION` if the payload was not kept. */
     runAgain(id: string): Promise<string>;
-    /** Lets jobs that wait run now. Of each id whether it waited. */
+    /** Makes waiting jobs ready now. Resolves with a boolean per id; `false` = the job was not waiting. */
     promote(ids: readonly string[]): Promise<Readonly<Record<string, boolean>>>;
-    /** As `client.update`, and a member of the payload that reads `[masked]` keeps its value. `false` = it does not wait. */
+    /** Like `client.update`, but a payload member that reads `[masked]` keeps its value. `false` = the job was not waiting. */
     update(id: string, change: JobChange<unknown>): Promise<boolean>;
-    /** Takes jobs that wait out of their queues, with their records. Of each id whether it waited. */
+    /** Removes waiting jobs and their records. Resolves with a boolean per id; `false` = the job was not waiting. */
     remove(ids: readonly string[]): Promise<Readonly<Record<string, boolean>>>;
     /**
-     * No job of this name begins any more, on any worker, until it is resumed. Workers hear of it within 5 s; running ones end normally.
-     * `false` = it was paused already.
+     * Stops new runs of this job on all workers, until it is resumed. It takes effect within 5 s; running jobs end normally.
+     * `false` = it was already paused.
      */
     pause(job: string): Promise<boolean>;
     /** `false` = it was not paused. */
     resume(job: string): Promise<boolean>;
-    /** Forgets the failures of the job, so that all that wait for its breaker run. `false` = it had none. */
+    /** Closes the breaker of the job and makes the jobs that wait for it ready. `false` = it had no failures. */
     closeBreaker(job: string): Promise<boolean>;
-    /** Those that are paused, and those whose breaker is open. None where no limits are kept. */
+    /** Jobs that are paused or whose breaker is open. Empty if no store keeps limits. */
     stopped(): Promise<readonly StoppedJob[]>;
   };
   readonly limits: {
-    /** Those in use, and those that the app declares; at most `max` of each backend. Throws `CONFIG` where none are kept. */
+    /** Limits in use, and those that the app declares; at most `max` per backend. Throws `CONFIG` if no store keeps limits. */
     list(filter?: LimitFilter): Promise<LimitPage>;
-    /** On each backend that keeps limits: frees its slots, ends its hold and makes the jobs that wait for it ready. `false` = no slot was in use, and it was not held. */
+    /** Frees all slots of a limit, ends its hold and makes the jobs that wait for it ready, on every backend. `false` = it was not in use. */
     reset(key: string): Promise<boolean>;
   };
-  /** Throw `CONFIG` where none are kept. */
+  /** All throw `CONFIG` if no store keeps batches. */
   readonly batches: {
     get(id: string): Promise<Batch | null>;
-    /** With what it calls at its end. */
+    /** The batch with its callbacks. */
     show(id: string): Promise<BatchDetail | null>;
-    /** By their numbers, page by page. Throws `NOT_FOUND`. */
+    /** The children by number, page by page. Throws `NOT_FOUND`. */
     children(id: string, request?: ChildrenRequest): Promise<BatchChildPage>;
-    /** Newest first. `after` is the id of the last one of the page before. @param page max: 100 without it */
+    /** Newest first. `after` is the id of the last batch of the previous page; `max` defaults to 100. */
     list(page?: { readonly after?: string; readonly max?: number }): Promise<readonly Batch[]>;
-    /** Cancels the children that have not ended. `false` = all have. Throws `NOT_FOUND`. */
+    /** Cancels the children that have not ended. `false` = all had ended. Throws `NOT_FOUND`. */
     cancel(id: string): Promise<boolean>;
-    /** Makes the dead letters among its children ready again. Throws `NOT_FOUND` or `BATCH`. */
+    /** Retries the children that are dead letters; resolves with their number. Throws `NOT_FOUND` or `BATCH`. */
     retryFailed(id: string): Promise<number>;
   };
-  /** Throw `CONFIG` where no records are kept. */
+  /** All throw `CONFIG` if no store keeps records. */
   readonly chains: {
-    /** `null` = it is not known, or no longer kept. */
+    /** `null` = the chain is unknown, or its records have been deleted. */
     get(id: string): Promise<Chain | null>;
-    /** Cancels the link that waits or runs, so that no further one begins. Throws `NOT_FOUND`. */
+    /** Cancels the link that waits or runs, so that no later link starts. Throws `NOT_FOUND`. */
     cancel(id: string): Promise<'cancelled' | 'cancelling' | 'finished'>;
   };
   readonly queues: {
     pause(queue: string): Promise<void>;
     resume(queue: string): Promise<void>;
-    /** Removes what waits; resolves with how many. */
+    /** Removes all waiting jobs; resolves with their number. */
     clear(queue: string): Promise<number>;
   };
   readonly schedules: {
-    /** Of those that were made at run time, as `client.schedules`. */
+    /** A schedule that was made at run time, like `client.schedules.get`. */
     get(name: string): Promise<StoredScheduleInfo | null>;
     list(page?: {
       readonly after?: string;
       readonly max?: number;
     }): Promise<{ readonly schedules: readonly StoredScheduleInfo[]; readonly next: string | null }>;
-    /** Enqueues its job now, beside its moments; resolves with the id. */
+    /** Enqueues its job now, in addition to its scheduled runs; resolves with the job's id. */
     run(name: string): Promise<string>;
-    /** As `client.schedules`: schedules made at run time. The other verbs take the names of both kinds. */
+    /** Like `client.schedules.upsert`, for schedules made at run time only. `run`, `pause` and `resume` also take those in code. */
     upsert<Input>(definition: StoredScheduleDefinition<Input>): Promise<StoredScheduleInfo>;
     remove(name: string): Promise<boolean>;
-    /** Moments that fall due while it is paused are left out. `false` = it was paused already. */
+    /** Runs that fall due during the pause are skipped. `false` = it was already paused. */
     pause(name: string): Promise<boolean>;
     /** `false` = it was not paused. */
     resume(name: string): Promise<boolean>;
   };
   readonly events: {
-    /** As `client.emit`: resolves with how many jobs got it. */
+    /** Like `client.emit`; resolves with the number of jobs that got the event. */
     emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   };
   readonly workers: {
-    /** Asks a worker to take no more jobs and to stop as after a signal. It hears of it with its next heartbeat. */
+    /** Asks a worker to take no more jobs and to stop, as after SIGTERM. The worker sees the request at its next heartbeat. */
     drain(id: string): Promise<void>;
   };
   /** Newest first. */

@@ -1,4 +1,4 @@
-/** What becomes of retried letters, so that no more go out when too many fail again. */
+/** Watches retried letters, so that the retry stops when too many of them fail again. */
 
 import { sleep } from '../base/clock.ts';
 import type { JobRecord } from '../contract/store.ts';
@@ -6,14 +6,14 @@ import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { forEach } from '../kit/parallel.ts';
 
-/** The first ones tell whether the cause is gone: they are few. */
+/** The first group is small: it shows whether the cause is gone. */
 const firstSize = 10;
 const lookEveryMs = 1_000;
-/** One group is waited for so long. Where nothing runs, the next one is smaller. */
+/** The longest wait for one group. If not all of it has run by then, the next group is smaller. */
 const longestWaitMs = 60_000;
 const recordsAtOnce = 16;
 
-/** How its last attempt was seen before it went out. */
+/** The state of a job's record before its retry. */
 interface Mark {
   readonly known: boolean;
   readonly runs: number;
@@ -23,7 +23,7 @@ interface Mark {
 
 export type Watch = ReturnType<typeof watchOf>;
 
-/** @param percent of those that have run again. Throws `OPTION` where no records are kept. */
+/** Throws `OPTION` if the stores keep no records. @param percent the highest share of failures among the jobs that ran again */
 export function watchOf(client: Client, percent: number, signal: AbortSignal | undefined) {
   const { records } = client.stores;
   if (records.recordsDisabled)
@@ -51,14 +51,14 @@ export function watchOf(client: Client, percent: number, signal: AbortSignal | u
   }
 
   return {
-    /** How many may go out next. */
+    /** The size of the next group. */
     size: () => size,
     counts: () => ({ ran, failedAgain }),
-    /** Before they go out. */
+    /** Call this before the letters are retried. */
     async mark(ids: readonly string[]): Promise<void> {
       await forEach(ids, async (id) => open.set(id, markOf(await records.get(id))), recordsAtOnce);
     },
-    /** Waits for what went out. Resolves with whether too many failed again. */
+    /** Waits for the retried letters to run. Resolves with whether too many failed again. */
     async isFailing(onLook: () => void): Promise<boolean> {
       const before = ran;
       for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
@@ -87,7 +87,7 @@ const markOf = (record: JobRecord | null): Mark => ({
 
 /** `null` = it has not run yet. */
 function outcomeOf(record: JobRecord | null, mark: Mark): 'failed' | 'done' | 'unknown' | null {
-  // The record of a job that is done may be removed at once.
+  // The record of a completed job may be deleted at once.
   if (!record) return mark.known ? 'done' : 'unknown';
   const last = record.attempts.at(-1);
   const isNew = record.attempts.length !== mark.runs || lastRunOf(record) !== mark.lastRun;
