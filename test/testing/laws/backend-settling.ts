@@ -20,7 +20,7 @@ export function settlingLaws(law: Law): void {
 
   law('acks are answered one by one, in their order', async (t) => {
     for (let i = 0; i < 3; i++) await t.put();
-    const [first, second, third] = (await t.takeAll()) as [JobLease, JobLease, JobLease];
+    const [first, second, third] = (await t.takeMany(3)) as [JobLease, JobLease, JobLease];
     assert.equal(await t.ack(second), true);
     const answers = await t.backend.ack([{ lease: first }, { lease: second }, { lease: third }]);
     assert.deepEqual(answers, [true, false, true]);
@@ -33,7 +33,7 @@ export function settlingLaws(law: Law): void {
       const { ackAndFetch } = t.backend.hints ?? {};
       if (!ackAndFetch) return;
       for (let i = 0; i < 6; i++) await t.put();
-      const [first, second, third] = (await t.takeAll(3)) as [JobLease, JobLease, JobLease];
+      const [first, second, third] = (await t.takeMany(3)) as [JobLease, JobLease, JobLease];
       assert.equal(await t.ack(second), true);
       const acks = [{ lease: first }, { lease: second }];
       const both = await ackAndFetch(acks, { queues: [first.queue], max: 2, leaseMs: hour });
@@ -94,7 +94,7 @@ export function settlingLaws(law: Law): void {
   law('what was taken with a lease that is named twice in one call still returns', async (t) => {
     await t.put();
     await t.put();
-    const [first, second_] = (await t.takeAll(2, { leaseMs: 2 * second })) as [JobLease, JobLease];
+    const [first, second_] = (await t.takeMany(2, { leaseMs: 2 * second })) as [JobLease, JobLease];
     assert.ok((await t.backend.ack([{ lease: first }, { lease: first }])).includes(true));
     await t.advance(2 * second);
     await t.reap();
@@ -157,7 +157,7 @@ export function settlingLaws(law: Law): void {
 
   law('renewals are answered one by one, in their order', async (t) => {
     for (let i = 0; i < 3; i++) await t.put();
-    const [first, second, third] = (await t.takeAll()) as [JobLease, JobLease, JobLease];
+    const [first, second, third] = (await t.takeMany(3)) as [JobLease, JobLease, JobLease];
     assert.equal(await t.ack(second), true);
     assert.deepEqual(await t.backend.renew([first, second, third], minute), [true, false, true]);
   });

@@ -81,7 +81,7 @@ export function staleLeaseLaws(law: Law): void {
     const stale = await t.take({ leaseMs: 2 * second });
     await t.put();
     await t.put();
-    const [first, last] = (await t.takeAll()) as [JobLease, JobLease];
+    const [first, last] = (await t.takeMany(2)) as [JobLease, JobLease];
     await t.advance(2 * second);
     const answers = await t.backend.ack([{ lease: first }, { lease: stale }, { lease: last }]);
     assert.deepEqual(answers, [true, false, true]);
@@ -94,7 +94,7 @@ export function staleLeaseLaws(law: Law): void {
     const stale = await t.take({ leaseMs: 2 * second });
     await t.put();
     await t.put();
-    const [first, last] = (await t.takeAll(10, { leaseMs: 3 * second })) as [JobLease, JobLease];
+    const [first, last] = (await t.takeMany(2, { leaseMs: 3 * second })) as [JobLease, JobLease];
     await t.advance(2 * second);
     assert.deepEqual(await t.backend.renew([first, stale, last], minute), [true, false, true]);
     await t.advance(2 * second);

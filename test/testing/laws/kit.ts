@@ -45,6 +45,8 @@ export interface Kit {
   take(options?: TakeOptions): Promise<JobLease>;
   /** Takes whatever there is, up to `max`, in the order in which it is given out. */
   takeAll(max?: number, options?: TakeOptions): Promise<JobLease[]>;
+  /** Takes exactly `count` leases; a queue may need several fetches for them. */
+  takeMany(count: number, options?: TakeOptions): Promise<JobLease[]>;
   /** Nothing may be given out now. */
   nothingComes(queues?: readonly string[]): Promise<void>;
   /** Reaps both queues. */
@@ -99,6 +101,16 @@ export function createKit(bench: Bench, patienceMs: number, lacks: readonly Lack
     },
     takeAll: (max = 100, { queues: from = [mail], leaseMs = 10 * minute } = {}) =>
       backend.fetch({ queues: from, max, leaseMs, waitMs: patienceMs }),
+    async takeMany(count, options) {
+      const leases: JobLease[] = [];
+      for (let last = count; last > 0 && leases.length < count; ) {
+        const more = await kit.takeAll(count - leases.length, options);
+        leases.push(...more);
+        last = more.length;
+      }
+      assert.equal(leases.length, count, 'expected more messages to be given out');
+      return leases;
+    },
     async nothingComes(from = queues) {
       const leases = await backend.fetch({ queues: from, max: 100, leaseMs: minute, waitMs: 0 });
       assert.deepEqual(leases, [], 'expected nothing to be given out');
