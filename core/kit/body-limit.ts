@@ -14,7 +14,7 @@ export function tooLarge(body: string, maxBodyBytes: number): LongshoreError | n
   );
 }
 
-/** For what replaces dead letters: throws `LIMIT`, so that nothing changes, if one of them is too large. */
+/** Throws `LIMIT` if a replacement of a dead letter is too large. Call it before the first change. */
 export function checkReplaced(
   replaced: ReadonlyMap<string, Replacement> | undefined,
   maxBodyBytes: number,
@@ -22,13 +22,13 @@ export function checkReplaced(
   for (const { body } of replaced?.values() ?? []) checkBody(body, maxBodyBytes);
 }
 
-/** Throws `LIMIT` for a body that is too large; nothing for none. */
+/** Throws `LIMIT` for a body that is too large. `undefined` = no body to check. */
 export function checkBody(body: string | undefined, maxBodyBytes: number): void {
   const error = body !== undefined && tooLarge(body, maxBodyBytes);
   if (error) throw error;
 }
 
-/** Cuts a text to so many UTF-8 bytes, never in the middle of a character. */
+/** Cuts a text to at most `bytes` of UTF-8, never in the middle of a character. */
 export function cutText(text: string, bytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
   return text.slice(0, read);

@@ -1,21 +1,21 @@
 /**
- * Long polls of remote queues. A receive call that is cut may still take messages and hide them until their leases end. So
- * no call is cut: it outlives its fetch, and its messages are kept for the next fetch, or released when none comes.
+ * Long polls of remote queues. An aborted receive call may still take messages and hide them until their leases end. So
+ * calls are never aborted: a call outlives its fetch. Its messages go to the next fetch, or are released when none comes.
  */
 
 import type { Clock } from '../base/clock.ts';
 import type { FetchRequest, JobLease } from '../contract/queue.ts';
 
-/** @typeParam P where one receive call looks, with the name of its queue. A queue may have several */
+/** @typeParam P the address of one receive call, with the name of its queue. A queue may have several addresses */
 export interface PollPorts<P extends { readonly name: string }> {
   readonly clock: Clock;
   /** How long one receive call may wait, ms. */
   readonly longPollMs: number;
-  /** What one receive call brings at most. */
+  /** The most messages that one receive call returns. */
   readonly mostPerCall: number;
-  /** What one that waits asks for. Some services answer only when they have so much, or their time is over. */
+  /** How many messages a waiting call asks for. Some services answer only when they have that number, or the wait is over. */
   mostPerPoll(address: P): number;
-  /** The addresses of a queue, always the same objects, in the order in which they are looked at this time. */
+  /** The addresses of a queue, in the order of this fetch. Always the same objects. */
   addressesOf(queue: string): readonly P[];
   /** One receive call. `waitMs` 0 = look once. */
   receive(address: P, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
@@ -30,7 +30,7 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
   let inbox: JobLease[] = [];
   const polls = new Map<P, Promise<void>>();
   const waiting = new Set<() => void>();
-  /** Of what is in the inbox: when it is released. */
+  /** Cancels the releases that are planned for messages in the inbox. */
   const timers = new Set<() => void>();
   let failures: unknown[] = [];
   let first = 0;
@@ -85,7 +85,7 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
     await release(unwanted).catch(() => {}); // then they come back when their leases end
   }
 
-  /** Until something happened, `untilMs` (epoch) or the signal. */
+  /** Resolves at the next wake, at `untilMs` (epoch), or when the signal aborts. */
   function happening(untilMs: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
@@ -100,7 +100,7 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
     });
   }
 
-  /** Looks once, queue by queue, so that no more is taken than asked for. */
+  /** Looks once, address by address, so that it takes no more messages than asked for. */
   async function look(addresses: readonly P[], max: number, leaseMs: number): Promise<JobLease[]> {
     const leases: JobLease[] = [];
     for (const address of addresses) {
@@ -112,19 +112,19 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
         if (batch.length === mostPerCall) leases.push(...(await more(address, left - batch.length, leaseMs)));
       } catch (error) {
         if (leases.length === 0) throw error;
-        break; // what came from the queues before must not be lost
+        break; // keeps the messages of the queues before
       }
     }
     return leases;
   }
 
-  /** The address has just given all that was asked for: the rest is fetched in one go. */
+  /** Fetches the rest in parallel, because the address has just returned as many messages as a call can. */
   async function more(address: P, max: number, leaseMs: number): Promise<JobLease[]> {
     const calls: Promise<JobLease[]>[] = [];
     for (let left = max; left > 0; left -= mostPerCall) {
       calls.push(receive(address, Math.min(mostPerCall, left), leaseMs, 0));
     }
-    const results = await Promise.allSettled(calls); // what one of them got must not be lost to the failure of another
+    const results = await Promise.allSettled(calls); // a failed call must not lose the messages of the others
     return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   }
 
@@ -142,7 +142,7 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
       let leases = take(queues, max);
       if (leases.length > 0 || max <= 0) return leases;
       failures = [];
-      // Long polls ask all addresses at the same time, which is for quiet hours: while there is work, urgent lanes are looked at first.
+      // Long polls ask all addresses at once, which ignores priorities. So look at the urgent lanes first.
       if (waitMs <= 0 || addresses.length > queues.length) {
         leases = await look(addresses, max, leaseMs);
         // A poll that is still under way may have been faster.

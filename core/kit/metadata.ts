@@ -1,6 +1,6 @@
 /**
- * Metadata of a message that its broker cannot keep, as JSON in a key store, under one key per message: refunded deliveries, why a
- * job died, a copy that was begun. A read or write holds the key for its time.
+ * Metadata of messages that the broker cannot keep, as JSON in a key store, one key per message: refunded deliveries, why a
+ * job died, a copy that was begun. A read or a write holds the key while it lasts.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -10,21 +10,21 @@ import { toError } from '../base/failure.ts';
 import type { KeyClaim, KeyStore } from '../contract/store.ts';
 
 export interface Metadata {
-  /** `null` = there is none. */
+  /** `null` = no value. */
   read<T>(key: string): Promise<T | null>;
-  /** `change` gets the old value and returns the new one; `null` = no value. Resolves with the new one. */
+  /** `change` gets the old value and returns the new one; `null` = no value. Resolves with the new value. */
   update<T>(key: string, change: (old: T | null) => T | null): Promise<T | null>;
   /** Writes a value that never changes again. An earlier value stays. */
   writeOnce(key: string, value: unknown): Promise<void>;
 }
 
-/** Long enough for one write. A process that is killed during it blocks the key for so long. */
+/** Long enough for one write. A process that is killed during its write blocks the key for this time. */
 const holdMs = 5_000;
-/** Between two claims: the first pause, and what the pauses grow to. */
+/** The pauses between two claims: the first and the longest. */
 const pauseMs = { first: 5, most: 40 };
 const longestWaitMs = 10_000;
 
-/** Claims a key that others hold for one write. Throws `BACKEND` when it does not get free. */
+/** Claims a key that others hold only for single writes. Throws `BACKEND` when the key does not become free. */
 export async function holdKey(
   keys: KeyStore,
   clock: Clock,
@@ -75,7 +75,7 @@ export function createMetadata(
   };
 }
 
-/** Said here: to the caller it would be one more failure of the broker. */
+/** Names the key store in the error: the caller would report a failure of the broker. */
 function storeFailed(cause: unknown): never {
   if (cause instanceof LongshoreError) throw cause;
   const text = `The store of keys failed, where the state of a message is kept: ${toError(cause).message}`;
@@ -88,8 +88,8 @@ const keepRefundsMs = 14 * 86_400_000;
 export type RefundedDeliveries = ReturnType<typeof createRefundedDeliveries>;
 
 /**
- * A broker counts every delivery of a message. Where a copy would lose its rank in a group, a released message comes back itself, and
- * this counts which of its deliveries were no attempts. @param prefix of its keys
+ * A broker counts every delivery of a message. A copy would lose the place in its group, so the released message itself comes back.
+ * This counts the deliveries that were no attempts. @param prefix of the keys
  */
 export function createRefundedDeliveries(keys: KeyStore, clock: Clock, prefix: string) {
   const counts = createMetadata(keys, clock, randomUUID, keepRefundsMs);

@@ -1,4 +1,4 @@
-/** Runs `work` for every item, some at a time: more would only wait for a connection. Rejects with the first failure. */
+/** Runs `work` for every item, `mostAtOnce` at a time: more would only wait for a connection. Rejects with the first failure. */
 export async function forEach<T>(
   items: Iterable<T>,
   work: (item: T) => Promise<unknown>,
@@ -12,8 +12,7 @@ export async function forEach<T>(
 }
 
 /**
- * Calls of one turn of the event loop as one call: jobs that wait for the same thing hear at the same moment that they go on waiting.
- * The answers are in the order of the items.
+ * Joins the calls of one turn of the event loop into one call. The answers are in the order of the items.
  */
 export function together<T, R>(
   call: (items: readonly T[]) => Promise<readonly R[]>,

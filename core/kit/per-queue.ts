@@ -1,4 +1,4 @@
-/** Sends messages queue by queue, where a broker's call goes to one queue. */
+/** Sends messages queue by queue, for brokers whose send call takes one queue. */
 
 import type { LongshoreError } from '../base/errors.ts';
 import type { OutgoingMessage, SendResult } from '../contract/queue.ts';

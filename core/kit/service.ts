@@ -15,7 +15,7 @@ export function serviceOf<Api>(
   let opening: ReturnType<typeof open> | null = null;
   function api(): Promise<Api> {
     opening ??= open().catch((error) => {
-      opening = null; // a setting or an identity that is missing may be there the next time
+      opening = null; // a missing setting or identity may be there the next time
       throw error;
     });
     return opening;

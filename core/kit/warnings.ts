@@ -1,8 +1,8 @@
-/** What a backend warns of, for `QueueBackend.onWarning`. */
+/** The warnings of a backend, for `QueueBackend.onWarning`. */
 
 export type Warnings = ReturnType<typeof createWarnings>;
 
-/** Warnings go to the first listener alone: an app that connects twice must not hear them twice. Those before it are kept for it. */
+/** Warnings go only to the first listener, so that an app that connects twice gets each one once. Earlier warnings are kept for it. */
 export function createWarnings() {
   const listeners = new Set<(message: string) => void>();
   let early: string[] = [];

@@ -1,4 +1,4 @@
-/** What a heartbeat says of its worker, for everybody who shows or counts workers. */
+/** The state of a worker by its heartbeat, for all code that shows or counts workers. */
 
 import type { WorkerBeat } from '../contract/store.ts';
 
@@ -6,9 +6,9 @@ export type WorkerHealth = 'healthy' | 'unhealthy' | 'gone';
 
 /** Workers write every 5 seconds: two heartbeats may be late. */
 export const healthyWithinMs = 15_000;
-/** Seen no longer ago, it may be blocked or cut off; after that it is taken for dead. */
+/** Up to this age of its heartbeat a worker may be blocked or cut off; after that it counts as dead. */
 export const goneAfterMs = 60_000;
-/** Removed from the registry with the heartbeat of another worker. */
+/** The registry forgets a worker whose heartbeat is this old. */
 export const forgetWorkerMs = 300_000;
 
 export function workerStateOf(seenAt: number, now: number): WorkerHealth {
@@ -17,7 +17,7 @@ export function workerStateOf(seenAt: number, now: number): WorkerHealth {
 }
 
 /**
- * Slots are those of healthy workers: what a silent one ran when it was last seen may run elsewhere by now, and would be counted twice.
+ * Counts the slots of healthy workers only: the jobs of a silent worker may run elsewhere by now, and would be counted twice.
  * @param beats of workers that are not gone
  */
 export function workerTotals(beats: readonly WorkerBeat[], now: number) {
@@ -31,7 +31,7 @@ export function workerTotals(beats: readonly WorkerBeat[], now: number) {
   };
 }
 
-/** As the heartbeats tell it; a worker names 20 of its jobs. One that died may still name a job that runs elsewhere by now. */
+/** The worker that runs a job, by the heartbeats, which name 20 jobs each. A dead worker may name a job that runs elsewhere by now. */
 export function runnerOf(beats: readonly WorkerBeat[], id: string) {
   const named = beats.flatMap((beat) => {
     const job = beat.jobs?.find((one) => one.id === id);

@@ -1,12 +1,12 @@
-/** Payloads as objects of a cloud's storage, whose SDK is loaded with the first large one. */
+/** Payloads as objects in a cloud's storage. The first large payload loads the SDK. */
 
 import { config, shown } from '../../base/errors.ts';
 import type { PayloadStore } from '../../contract/store.ts';
 import { serviceOf } from '../service.ts';
 
 /**
- * Throws `CONFIG` for a prefix that no key may begin with.
- * @param caller whose option it is, like `s3Payloads()`
+ * Throws `CONFIG` for an invalid prefix.
+ * @param caller named in the error, like `s3Payloads()`
  * @param failure what to throw instead of the SDK's own error
  */
 export function cloudPayloads(

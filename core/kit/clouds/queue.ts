@@ -1,11 +1,11 @@
-/** What the queues of clouds have in common. */
+/** Code that the cloud queues share. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import type { DeadLetter } from '../../contract/admin.ts';
 import type { Foreign, ForeignJob, ForeignMessage } from '../../contract/foreign.ts';
 import type { JobLease } from '../../contract/queue.ts';
 
-/** What a settle verb needs beside the lease, from its token. @param caller that has made it, like `sqs()` */
+/** Reads the receipt, which settling needs, from the token of a lease. @param caller the backend that made the lease, like `sqs()` */
 export function receiptIn<Receipt>({ token }: JobLease, caller: string): Receipt {
   try {
     return JSON.parse(token) as Receipt;
@@ -16,8 +16,8 @@ export function receiptIn<Receipt>({ token }: JobLease, caller: string): Receipt
 }
 
 /**
- * A message of another program that the queue's rule takes, as the job it stands for.
- * @param partsOf what the job changes beside the body
+ * Turns a message of another program into a job by the queue's rule. A message that the rule does not take stays unchanged.
+ * @param partsOf the parts of the delivery that the job changes, other than the body
  */
 export async function asJob<Delivery extends { readonly body: string; readonly refusal?: string }>(
   rule: Foreign,
@@ -31,6 +31,6 @@ export async function asJob<Delivery extends { readonly body: string; readonly r
   return { ...delivery, body: made.body, ...partsOf(made) };
 }
 
-/** The newest ones. */
+/** The newest `max` letters, newest first. */
 export const newestOf = (letters: readonly DeadLetter[], max: number): DeadLetter[] =>
   letters.toSorted((a, b) => b.diedAt - a.diedAt).slice(0, max);

@@ -1,8 +1,8 @@
-/** Checks of a table, with the facts that they look at. */
+/** Binds a table of checks to the facts that they look at. */
 
 import type { Check, NotChecked, Severity } from '../../contract/diagnosis.ts';
 
-/** Thrown by a fact that nobody may ask for: what needs it is not checked. */
+/** Thrown when a fact may not be read, as for lack of permission. Checks that need the fact are skipped. */
 export class CannotLook extends Error implements NotChecked {
   get because(): string {
     return this.message;

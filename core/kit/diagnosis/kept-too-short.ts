@@ -1,6 +1,6 @@
 import type { DiagnosisRequest, Looked } from '../../contract/diagnosis.ts';
 
-/** Records that go before the keys of their jobs do. @param caller whose option it is, like `redis()` */
+/** Finds records that are removed before the idempotency keys of their jobs. @param caller named in the text, like `redis()` */
 export function keptTooShort(caller: string, completedMs: number, { keysKeptMs }: DiagnosisRequest): Looked {
   if (completedMs >= keysKeptMs) return [];
   return {

@@ -1,10 +1,10 @@
-/** An audit log over any table that is ordered by time: the rules are here, once for all tables. */
+/** An audit log over any table that is ordered by time. The rules are the same for all tables. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { AuditEntry, AuditLog } from '../../contract/derived/audit.ts';
 import { pageOf, positionIn, wrongCursor } from './filter.ts';
 
-/** Where an entry stands: by `at`, and by `id` within a moment. */
+/** The position of an entry: by `at`, and by `id` within a moment. */
 export interface AuditPosition {
   /** Epoch ms, whole. */
   readonly at: number;
@@ -13,21 +13,21 @@ export interface AuditPosition {
 }
 
 export interface AuditTable {
-  /** Keeps the text, unless there is one with this id. */
+  /** Adds the text, unless there is one with this id. */
   add(position: AuditPosition, text: string): Promise<unknown>;
-  /** The newest ones before that position, newest first; `null` = of all. */
+  /** The newest texts before that position, newest first; `null` = from the newest on. */
   read(before: AuditPosition | null, max: number): Promise<readonly string[]>;
-  /** Removes some from before this moment, the oldest first, and returns how many went. */
+  /** Removes some entries from before this moment, the oldest first, and returns how many. */
   purge(before: number): Promise<number>;
 }
 
 const idPattern = /^[!-~]{1,100}$/;
-/** As long as the numbers of days. */
+/** As long as the daily metrics. */
 export const auditKeepMs = 400 * 86_400_000;
-/** Characters. What is longer is cut, because an action that has happened must be found in the log. */
+/** Characters. Longer texts are cut, not refused: an action that has happened must be in the log. */
 const longestName = 256;
 const longestText = 500;
-/** On a page. */
+/** Per page. */
 const mostEntries = 1_000;
 
 export function auditLog(table: AuditTable): AuditLog {

@@ -1,6 +1,6 @@
 /**
- * Where the marks of a batch stand in a table of texts: 4,096 children to a text. Children that are sent one after the other run at the same
- * time, so sixteen of them share a text, and the next sixteen have another one: workers seldom write the same.
+ * Where a table of texts keeps the marks of a batch: 4,096 children per text. Children that are sent one after the other run at the same
+ * time, so each run of sixteen goes to another text than the next: workers seldom write the same text.
  */
 
 import { isSet, type Marks, noMarks } from './batch-rules.ts';
@@ -9,7 +9,7 @@ const stripes = 16;
 const run = 16;
 const row = stripes * run;
 export const blockSize = 4_096;
-/** Children of the blocks that take turns. */
+/** Children of the sixteen blocks that take turns. */
 const groupSize = blockSize * stripes;
 
 export interface MarkAt {
@@ -43,14 +43,14 @@ export function blocksOf(count: number): number[] {
   return Array.from({ length: most }, (_, block) => block).filter((block) => shareOf(block, count) > 0);
 }
 
-/** From the block of this child on, in groups whose numbers follow each other. */
+/** The blocks in groups, from the group of this child on. The children of a group have consecutive numbers. */
 export function groupsFrom(number: number, count: number): number[][] {
   const first = Math.floor(number / groupSize);
   const groups = Map.groupBy(blocksOf(count), (block) => Math.floor(block / stripes));
   return [...groups].filter(([group]) => group >= first).map(([, blocks]) => blocks);
 }
 
-/** In order: the numbers of a group's children below `count` of which this holds. */
+/** The numbers of the children in these blocks that match, in order, within the range. */
 export function numbersIn(
   blocks: readonly (readonly [block: number, marks: Marks])[],
   range: { readonly from: number; readonly count: number },

@@ -1,18 +1,18 @@
-/** The rules of batches that stores share: marks are two bits per child, and what is counted is counted from them. */
+/** The rules of batches that stores share. Each child has two bits, its marks, and all counts are made from them. */
 
 import type { BatchState, ChildEnd } from '../../contract/derived/batches.ts';
 
 export const keepCalledMs = 7 * 86_400_000;
 export const keepSilentMs = 90 * 86_400_000;
-/** So long the process that has completed a batch has to call what comes after it, before another one does. */
+/** The process that has completed a batch enqueues its callbacks within this time. After that another process does. */
 export const callWithinMs = 10_000;
 export const mostListedBatches = 100;
 
-/** Of children that follow each other. Bit n of byte m is child 8m + n. */
+/** The marks of consecutive children. Bit n of byte m is child 8m + n. */
 export interface Marks {
-  /** Those that have ended. */
+  /** Children that have ended. */
   readonly ended: Uint8Array;
-  /** Those of them that have failed. */
+  /** Ended children that have failed. */
   readonly failed: Uint8Array;
 }
 
@@ -28,7 +28,7 @@ export function setMark({ ended, failed }: Marks, at: number, isFailed: boolean)
   ended[byte]! |= bit;
 }
 
-/** Takes the mark of a child that has failed. `false` = there is none. */
+/** Clears the marks of a failed child. `false` = it has not failed. */
 export function takeMark({ ended, failed }: Marks, at: number): boolean {
   const [byte, bit] = [at >> 3, 1 << (at & 7)];
   if ((failed[byte]! & bit) === 0) return false;
@@ -48,7 +48,7 @@ export function countBits(bits: Uint8Array): number {
   return count;
 }
 
-/** The ends by batch; of batches in one order, so that two calls never wait for each other. */
+/** The ends by batch. Batches are sorted, so that two calls never wait for each other. */
 export function byBatch(ends: readonly ChildEnd[]): [batch: string, ends: ChildEnd[]][] {
   const groups = Map.groupBy(ends, ({ batch }) => batch);
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -62,7 +62,7 @@ export const isAllEnded = ({
 }: Pick<BatchState, 'sealed' | 'sent' | 'succeeded' | 'failed'>): boolean =>
   sealed && succeeded + failed === sent;
 
-/** When it may be forgotten. */
+/** When the batch may be removed. */
 export const endOfBatch = ({
   called,
   completedAt,

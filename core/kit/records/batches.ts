@@ -1,4 +1,4 @@
-/** A store of batches over any table that can compare and swap. Marks are the truth; the head says which blocks of them are full. */
+/** A batch store over any table that can compare and swap. The marks are the truth; the head remembers which blocks are full. */
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -30,7 +30,7 @@ import type { LimitTable } from './limits.ts';
 import { lookList } from './look-list.ts';
 import { backOff } from './swap.ts';
 
-/** Texts by name: `b` heads, `m` marks, `l` the list by age, `o` what is open, by when to look. Lists are asked for `l` and `o` only. */
+/** Texts by prefix: `b` heads, `m` marks, `l` all batches by age, `o` open batches by their next look. Only `l` and `o` are listed. */
 export type BatchTable = Pick<LimitTable, 'read' | 'write' | 'remove' | 'list' | 'pauseMs'>;
 
 type Counts = readonly [succeeded: number, failed: number];
@@ -38,11 +38,11 @@ type Counts = readonly [succeeded: number, failed: number];
 interface Head extends Omit<BatchState, 'succeeded' | 'failed'> {
   readonly sender: string;
   readonly lookAt: number;
-  /** The time of its entry in the list of what is open, as far as the head knows. Absent = the release before has written it. */
+  /** The time of its entry in the list of open batches, as far as the head knows. Absent = an earlier release wrote it. */
   readonly listedAt?: number;
-  /** What the blocks say of which all children have ended. */
+  /** The counts of the blocks whose children have all ended. */
   readonly full: Readonly<Record<number, Counts>>;
-  /** Marks are being taken back: it cannot complete meanwhile. */
+  /** Marks are being cleared: the batch cannot complete meanwhile. */
   readonly held?: boolean;
 }
 
@@ -53,12 +53,12 @@ const headlessMs = 3_600_000;
 
 const headName = (id: string): string => `b${id}`;
 const marksName = (id: string, block: number): string => `m${id}/${block}`;
-/** The newest comes first. */
+/** Sorts the newest batch first. */
 const listName = ({ id, createdAt }: Pick<Head, 'id' | 'createdAt'>): string =>
   `l${String(10 ** 15 - createdAt).padStart(16, '0')}.${id}`;
 
 export function batchStore(table: BatchTable, clock: Clock): BatchStore {
-  /** Writes what `make` makes of a text, and answers with it. `null` = nothing is written. */
+  /** Replaces a text by the one that `make` returns, and resolves with its answer. `null` = nothing is written. */
   async function update<T>(
     name: string,
     make: (text: string | undefined) => { text: string | null; endsAt: number; answer: T },
@@ -84,7 +84,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
     return found ? (JSON.parse(found.text) as Head) : null;
   };
 
-  /** Resolves with the head as it is then; `null` = there is none. @param change `null` = it stays */
+  /** Resolves with the head after the change; `null` = no such batch. @param change returns `null` to leave the head unchanged */
   const changeHead = (id: string, change: (head: Head) => Head | null): Promise<Head | null> =>
     update(headName(id), (text) => {
       const head = text === undefined ? null : (JSON.parse(text) as Head);
@@ -129,7 +129,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
     return { ...state, changedAt, succeeded: sum(0), failed: sum(1) };
   }
 
-  /** Writes down which of these blocks are full. Resolves with whether the batch is complete by that. */
+  /** Records which of these blocks are full. Resolves with whether this completes the batch. */
   async function settle(id: string, counted: ReadonlyMap<number, Counts>): Promise<boolean> {
     const isNews = (head: Head) => head.sealed && head.completedAt === null && !head.held;
     const seen = await read(id);
@@ -153,7 +153,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
     return completes;
   }
 
-  /** After the head says that it is sealed: whoever ends a child later sees that. */
+  /** Call it after the head is sealed: a child that ends later sees that and settles its own block. */
   async function settleAll(id: string): Promise<void> {
     const head = await read(id);
     if (!head?.sealed || head.completedAt !== null) return;
@@ -210,7 +210,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
         ...{ sealed: false, cancelledAt: null, completedAt: null, round: 1, called: false, full: {} },
       };
       const known = await read(id);
-      // Before the head: without one they are stepped over, and a head without them would be in no list.
+      // Both entries before the head: entries without a head are skipped, but a head without entries would be in no list.
       if (!known) await list.put(id, now);
       await keep(listName(known ?? fresh), id);
       const head = await update(headName(id), (text) => {
@@ -262,7 +262,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
       const wanted = numbers.filter((number) => failed.has(number));
       if (wanted.length === 0) return 0;
       const byBlock = Map.groupBy(wanted, (number) => markOf(number).block);
-      // Held, so that nobody takes the blocks for full while their marks are taken back.
+      // Held, so that no process records these blocks as full while their marks are cleared.
       await changeHead(id, (head) => {
         const full = Object.fromEntries(
           Object.entries(head.full).filter(([block]) => !byBlock.has(Number(block))),
@@ -293,7 +293,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
       const head = await changeHead(id, (head) =>
         head.round === round && head.completedAt !== null ? { ...head, called: true } : null,
       );
-      // An entry at another time goes with the next look.
+      // The next look removes an entry at another time.
       if (head?.called) await list.remove(id, head.listedAt ?? head.lookAt);
     },
     async toCheck({ quietMs, everyMs, max }) {
@@ -305,7 +305,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
         if (!head) return at + headlessMs <= now ? 'gone' : at;
         if (head.called) return 'gone';
         if (head.lookAt > now) return head.lookAt;
-        // A process that died while it took marks back has left it so.
+        // A process died while it cleared marks.
         if (head.held && head.changedAt + quietMs <= now)
           await changeHead(id, ({ held: _, ...rest }) => rest);
         await settleAll(id);

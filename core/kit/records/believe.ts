@@ -1,4 +1,4 @@
-/** Reads a record as failed when its attempt can no longer run: a store beside a queue learns of an end by one write, which may have failed. */
+/** Reads a record as failed when its attempt can no longer run: the only write of its end may itself have failed. */
 
 import type { JobRecord } from '../../contract/store.ts';
 
@@ -7,10 +7,10 @@ interface Believing {
   readonly jobs: ReadonlyMap<string, { readonly timeoutMs: number }>;
 }
 
-/** After the longest time that an attempt may take its message has had this long to come back and begin another one. */
+/** After the timeout of an attempt: the time for its message to come back and begin another attempt. */
 const silentMs = 3_600_000;
 
-/** A job that runs for longer than it may has failed: its worker has died, or the write of its end. */
+/** A job that runs for much longer than its timeout counts as failed: its worker died, or the write of its end failed. */
 export function believed<R extends JobRecord | null>(app: Believing, record: R): R {
   if (record?.status !== 'processing' || record.startedAt == null) return record;
   const job = app.jobs.get(record.job);

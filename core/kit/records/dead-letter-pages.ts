@@ -1,22 +1,22 @@
-/** Dead letters of brokers that can only be asked from their front: pages and single letters are found in what they list. */
+/** Pages and single dead letters for brokers that can only list from the front. */
 
 import type { DeadLetter, DeadLetterPage, DeadLetterSummary, DeadLetters } from '../../contract/admin.ts';
 import { forEach } from '../parallel.ts';
 import { pageOf, positionIn } from './filter.ts';
 
-/** What `DeadLetters.page` is asked for. */
+/** The query of `DeadLetters.page`. */
 type DeadLetterQuery = Parameters<NonNullable<DeadLetters['page']>>[0];
 
-/** More than a broker looks through in one call. Each call looks through all of it, so that one has to do. */
+/** More letters than a broker lists in one call. Each call reads from the front again, so the first one should suffice. */
 export const firstMax = 10_001;
 const readAtOnce = 16;
 
-/** @param tenantId as the queue was told it; nothing has verified the text */
+/** @param tenantId as the sender set it; unverified */
 export function summaryOf({ body, ...rest }: DeadLetter, tenantId: string | null): DeadLetterSummary {
   return { ...rest, bytes: Buffer.byteLength(body), tenantId };
 }
 
-/** `DeadLetters.page`, or the same made of `list`: of letters without their tenants. Throws `OPTION` as it does. */
+/** `DeadLetters.page`, or a page made from `list`, whose letters have no tenant. Throws `OPTION` for a wrong cursor. */
 export async function pageOfDeadLetters(
   deadLetters: DeadLetters,
   query: DeadLetterQuery,
@@ -28,7 +28,7 @@ export async function pageOfDeadLetters(
   for (let listedMax = firstMax; ; listedMax *= 2) {
     const listed = await deadLetters.list({ ...filter, max: listedMax });
     const isWhole = listed.length < listedMax;
-    // Others may have died in the same millisecond as the last one, and they would belong before it.
+    // More letters may have died in the same millisecond as the last one, and would belong before it.
     const from = isWhole ? -Infinity : listed.at(-1)!.diedAt + 1;
     const found = listed
       .filter(({ diedAt, id }) => diedAt >= from && (diedAt < before || (diedAt === before && id < idBefore)))
@@ -39,7 +39,7 @@ export async function pageOfDeadLetters(
   }
 }
 
-/** `DeadLetters.get` of many, or the same found in `list`: those of them that are there. */
+/** The dead letters with these ids, by `DeadLetters.get` or from `list`. Missing ones are left out. */
 export async function getDeadLetters(
   deadLetters: DeadLetters,
   ids: readonly string[],

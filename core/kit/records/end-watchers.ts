@@ -1,4 +1,4 @@
-/** Those of this process that want to hear of the end of a job. */
+/** Callbacks of this process that wait for the end of a job. */
 
 export type EndWatchers = ReturnType<typeof createEndWatchers>;
 
@@ -8,13 +8,13 @@ export function createEndWatchers() {
     for (const look of looks.get(id) ?? []) look();
   };
   return {
-    /** How many jobs are watched. */
+    /** Number of watched jobs. */
     get size() {
       return looks.size;
     },
     ids: (): string[] => [...looks.keys()],
     has: (id: string): boolean => looks.has(id),
-    /** Returns how to stop. */
+    /** Returns a function that stops the watch. */
     add(id: string, look: () => void): () => void {
       const mine = () => look(); // the same function may watch twice
       const known = looks.get(id);

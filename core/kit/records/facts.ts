@@ -1,4 +1,4 @@
-/** From what stores keep of a job to what its record tells. */
+/** Makes the members of a record from the facts and reports that stores keep. */
 
 import { mostLines } from '../../base/most-lines.ts';
 import type { AttemptReport, MessageFacts } from '../../contract/outcome.ts';
@@ -10,9 +10,9 @@ type Facts = Pick<
 >;
 
 /**
- * What facts and reports tell.
+ * The members of a record that come from facts and reports.
  *
- * @param facts as they were sent, or as JSON
+ * @param facts as sent, or as JSON
  * @param reports the last `mostAttempts`, in order
  */
 export function factsFrom(
@@ -30,7 +30,7 @@ export function factsFrom(
   };
 }
 
-/** The reports, with no more than the last `mostLines` of their log. */
+/** The reports, with the last `mostLines` log lines of them all. */
 export function withLastLines(reports: readonly AttemptReport[]): readonly AttemptReport[] {
   let room = mostLines;
   let kept: AttemptReport[] | null = null;

@@ -1,14 +1,14 @@
-/** Which records a list shows, and where its next page begins. */
+/** Filters of record lists, and the cursors of their pages. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { AttemptReport } from '../../contract/outcome.ts';
 import type { JobRecord, RecordFilter } from '../../contract/store.ts';
 import type { RecordRow } from './row.ts';
 
-/** One call looks at so many records at most, where it must read them to know whether they match. */
+/** The most records that one call reads when the index cannot tell whether they match. */
 export const mostLooked = 10_000;
 
-/** What `matches` reads of a record. */
+/** The members of a record that `matches` reads. */
 export type Listed = Pick<
   JobRecord,
   'id' | 'queue' | 'job' | 'status' | 'tenantId' | 'idempotencyKey' | 'schedule' | 'createdAt' | 'error'
@@ -32,7 +32,7 @@ export function matches(record: Listed, filter: RecordFilter): boolean {
   );
 }
 
-/** For stores that compare the rest themselves. */
+/** `worker` and `error` of the filter, for stores that compare the other members themselves. */
 export function matchesAttempts(
   { error, attempts }: Pick<Listed, 'error' | 'attempts'>,
   { worker, error: piece }: RecordFilter,
@@ -46,11 +46,11 @@ export function matchesAttempts(
   );
 }
 
-/** A position in the order of a list, as the text that a caller gives back. */
+/** A position in a list as a cursor: the caller passes it back for the next page. */
 export const cursorOf = (...position: readonly (number | string)[]): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url');
 
-/** What a page shows of `max` and one more that were found, and where the next one begins. */
+/** A page of `max` items and the cursor of the next one. @param found one item more than `max`, if there is one */
 export function pageOf<T>(
   found: readonly T[],
   max: number,
@@ -61,12 +61,12 @@ export function pageOf<T>(
   return { shown, next: last === undefined ? null : cursorOf(...positionOf(last)) };
 }
 
-/** For a cursor that is none of the store's own. */
+/** The error for a cursor that the store did not make. */
 export const wrongCursor = (cursor: string): LongshoreError =>
   new LongshoreError('OPTION', `Expected after to be the \`next\` of an earlier page, got ${shown(cursor)}.`);
 
 /**
- * The position that a cursor stands for: as many members as `kinds` names, each of that type. Throws `OPTION` for any other text.
+ * The position in a cursor: one member per kind, of that type. Throws `OPTION` for any other text.
  */
 export function positionIn<Kinds extends readonly ('number' | 'string')[]>(
   cursor: string,

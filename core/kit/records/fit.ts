@@ -1,4 +1,4 @@
-/** A table holds only so much in one address: a record that grows beyond it loses what is missed least. */
+/** Fits a record into the size limit of a table's item: the least useful members go first. */
 
 import type { AttemptReport } from '../../contract/outcome.ts';
 import type { RecordRow } from './row.ts';
@@ -19,7 +19,7 @@ const withoutStack = each(({ error, ...report }) => {
 const withoutBody: Cut = ({ body: _, ...row }) => row;
 const withoutOutput = each((report, isLast) => ({ ...report, output: isLast ? report.output : null }));
 
-/** The row as JSON. Log lines go first, then stacks, a kept payload, outputs but the last, and the oldest attempts. */
+/** The row as JSON. Log lines go first, then stacks, a kept payload, all outputs except the last, and the oldest attempts. */
 export function fitted(row: RecordRow, fits: (text: string) => boolean): string {
   let text = JSON.stringify(row);
   let rest = row;

@@ -1,4 +1,4 @@
-/** A key store over any table that can compare and swap: the rules are here, once for all tables. */
+/** A key store over any table that can compare and swap. The rules are the same for all tables. */
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -11,7 +11,7 @@ export interface StoredKey {
   readonly holdUntil: number;
   readonly done: boolean;
   readonly value: string | null;
-  /** Of `value` and `done`. Apart from the hold, so that an owner that dies does not take the value with it. */
+  /** When `value` and `done` expire. Separate from the hold, so that the value survives an owner that dies. */
   readonly keepUntil: number;
 }
 
@@ -23,7 +23,7 @@ export interface VersionedKey {
 
 export interface KeyTable {
   read(key: string): Promise<VersionedKey | null>;
-  /** Writes over the version that was read, `null` = there is none yet. `false`: another writer was first, nothing changed. */
+  /** Replaces the version that was read; `null` = none was there. `false`: another writer was first, nothing changed. */
   write(key: string, stored: StoredKey, over: string | null): Promise<boolean>;
   remove(key: string, version: string): Promise<boolean>;
 }
@@ -39,16 +39,16 @@ export const textKeys = (section: Pick<Section, 'read' | 'write' | 'remove'>): K
   remove: (key, version) => section.remove(key, version),
 });
 
-/** What becomes of a key: it is left, removed, or written. */
+/** Whether a key is written, removed, or left unchanged. */
 interface Decision<T> {
   readonly answer: T;
   readonly write?: StoredKey | 'remove';
 }
 
-/** Competing writers meet once or twice. After so many lost races something else is wrong. */
+/** Competing writers meet once or twice. After this number of lost races something else is wrong. */
 const mostTries = 50;
 
-/** When nothing of it counts any more. */
+/** When the key may be removed. */
 export const endOf = ({ holdUntil, keepUntil }: StoredKey): number => Math.max(holdUntil, keepUntil);
 
 export function keyStore(table: KeyTable, clock: Clock): KeyStore {
@@ -68,7 +68,7 @@ export function keyStore(table: KeyTable, clock: Clock): KeyStore {
     throw new LongshoreError('BACKEND', `Expected to write the key ${key}, lost ${mostTries} races.`);
   }
 
-  /** `false`, and nothing is written, unless this owner holds the key. */
+  /** Resolves with `false` and writes nothing if this owner does not hold the key. */
   const byOwner = (
     key: string,
     owner: string,

@@ -1,4 +1,4 @@
-/** The rules of limits, over the state of one key as plain data: who gets a slot, and who comes next. */
+/** The rules of limits, over the state of one key as plain data: which job gets a slot, and which one is next. */
 
 import type {
   LimitState,
@@ -26,31 +26,31 @@ export interface StoredLimit {
   readonly heldUntil: number | null;
 }
 
-/** What stands between a job and a slot of a key. */
+/** The state of a key that may keep a job from a slot. */
 export interface Obstacles {
   /** Slots in use by other jobs. */
   readonly used: number;
-  /** The smallest limit of these; `null` = there are none. */
+  /** The smallest limit of these slots; `null` = there are none. */
   readonly limit: number | null;
-  /** The largest limit of these; `null` = there are none. */
+  /** The largest limit of these slots; `null` = there are none. */
   readonly largest: number | null;
-  /** When the first of these ends; `null` = there are none. */
+  /** When the first of these slots ends; `null` = there are none. */
   readonly firstEnd: number | null;
   readonly heldUntil: number | null;
 }
 
-/** The end of a hold until a reset: JSON and databases have no `Infinity`. */
+/** The end of a hold that lasts until a reset: JSON and databases have no `Infinity`. */
 export const forever = Number.MAX_SAFE_INTEGER;
 export const mostAhead = 1_000;
 export const mostCountedWaiters = 10_000;
 export const mostShownSlots = 20;
 export const mostShownKeys = 100;
 
-/** A job that has not asked for so long after its time is waited for no more: it is gone, or comes by itself. */
+/** A waiter that has not asked again this long after its time is forgotten: the job is gone, or asks later by itself. */
 export const forgetMs = 86_400_000;
 export const mostWaitMs = 7 * forgetMs;
 
-/** @param countAhead asked only if it matters */
+/** @param countAhead called only if no slot is free */
 export function answerOf(
   { limit: asked, holdMs }: Pick<SlotRequest, 'limit' | 'holdMs'>,
   { used, limit: smallest, largest: most, firstEnd, heldUntil }: Obstacles,
@@ -72,13 +72,13 @@ export const waiterUntil = (now: number, waitMs: number): number =>
 export const endOfHold = (now: number, ms: number): number => Math.min(now + Math.ceil(ms), forever);
 export const shownHold = (until: number): number => (until >= forever ? Infinity : until);
 
-/** How many waiters may come: one per slot that is free, by the smallest limit of those in use and of the first that waits. */
+/** The number of free slots, by the smallest of these limits: those of the slots in use and of the first waiter. */
 export const freeSlots = (used: number, limits: readonly number[]): number =>
   Math.max(0, Math.min(...limits) - used);
 
 export const emptyLimit: StoredLimit = { slots: [], waiters: [], heldUntil: null };
 
-/** Without what has ended. */
+/** Removes slots, waiters and a hold that have ended. */
 export function aliveOf({ slots, waiters, heldUntil }: StoredLimit, now: number): StoredLimit {
   const lives = ({ until }: { readonly until: number }) => until > now;
   return {
@@ -88,7 +88,7 @@ export function aliveOf({ slots, waiters, heldUntil }: StoredLimit, now: number)
   };
 }
 
-/** When nothing of it counts any more; 0 = nothing does. */
+/** When all of it has ended; 0 = nothing is there. */
 export const endOfLimit = ({ slots, waiters, heldUntil }: StoredLimit): number =>
   [...slots, ...waiters].reduce((end, { until }) => Math.max(end, until), heldUntil ?? 0);
 
@@ -97,7 +97,7 @@ interface Changed<T> {
   readonly answer: T;
 }
 
-/** @param mostWaiters so many with the lowest ranks are remembered; the others come when their time is over */
+/** @param mostWaiters only this number, with the lowest ranks, are remembered; the others ask again after their wait */
 export function taken(
   state: StoredLimit,
   request: SlotRequest,
@@ -167,7 +167,7 @@ export function held(state: StoredLimit, until: number, now: number): StoredLimi
   return { ...state, heldUntil: until > Math.max(now, state.heldUntil ?? 0) ? until : state.heldUntil };
 }
 
-/** What people see; `null` = there is nothing to see. */
+/** The state that operators see; `null` = the key has no slots, waiters or hold. */
 export function shownLimit(key: string, state: StoredLimit): LimitState | null {
   const { slots, waiters, heldUntil } = state;
   if (slots.length + waiters.length === 0 && heldUntil === null) return null;

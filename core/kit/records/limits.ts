@@ -1,4 +1,4 @@
-/** A limit store over any table that can compare and swap. Its rules are those of limit-rules.ts. */
+/** A limit store over any table that can compare and swap. The rules are in limit-rules.ts. */
 
 import type { Clock } from '../../base/clock.ts';
 import { crypto } from '../../base/crypto.ts';
@@ -31,27 +31,27 @@ import {
 } from './limit-rules.ts';
 import { backOff } from './swap.ts';
 
-/** A name is the key of a limit, or the id of a job that waits, with a letter before it. Of a text that does not fit waiters go, those with the highest ranks. */
+/** A name is a letter and the key of a limit or the id of a waiting job. If a text does not fit, the waiters with the highest ranks go. */
 export type LimitTable = Pick<Section, 'read' | 'write' | 'remove' | 'list'> &
   Partial<Pick<Section, 'fits' | 'pauseMs'>> & {
-    /** So many waiters of a key are remembered, because a text must not be longer than the table allows. @default 1_000 */
+    /** The most waiters that a key remembers, because the table limits the length of a text. @default 1_000 */
     readonly mostWaiters?: number;
   };
 
-/** Many workers may want one key at once; each round one of them gets on. */
+/** Many workers may write one key at once. In each round one of them succeeds. */
 const mostTries = 200;
 const longestPauseMs = 500;
 
-/** A job that asks again and again has its keys written down once. */
+/** Added to the time of a waiter, so that a job that asks again and again rarely writes its keys. */
 const slackMs = 86_400_000;
 
 const ofKey = (key: string): string => `k${key}`;
 const ofHolder = (holder: string): string => `h${holder}`;
-/** Which keys may be held until a reset: at least those that are. @param prefix up to the first colon of the keys */
+/** The text with all keys that are held until a reset, and maybe more. @param prefix of the keys, up to their first colon */
 const ofHeld = (prefix: string): string => `r${prefix}`;
 const prefixOf = (key: string): string => key.slice(0, key.indexOf(':') + 1);
 
-/** The keys that a job waits for, each with when that is forgotten. */
+/** The keys that a job waits for, each with the time when the entry ends. */
 type Waits = Readonly<Record<string, number>>;
 
 const read = (text: string | undefined, now: number): StoredLimit =>
@@ -61,7 +61,7 @@ const isHeld = ({ heldUntil }: StoredLimit): boolean => (heldUntil ?? 0) >= fore
 
 type Work<T> = (state: StoredLimit, now: number) => { readonly state: StoredLimit; readonly answer: T };
 
-/** One call's change of a key. Applied anew for each race that is lost. */
+/** One call's change of a key. Applied again after each lost race. */
 interface Change {
   apply(state: StoredLimit, now: number): StoredLimit;
   /** Its last state was written. */
@@ -69,14 +69,14 @@ interface Change {
   reject(error: unknown): void;
 }
 
-/** The token of a lease may be as long as a text of its own. */
+/** Long owners are hashed: the token of a lease may be as long as a text of its own. */
 const shortest = <Slot extends TakenSlot>(slot: Slot): Slot =>
   slot.owner.length <= 43
     ? slot
     : { ...slot, owner: crypto().createHash('sha256').update(slot.owner).digest('base64url') };
 
 export function limitStore(table: LimitTable, clock: Clock): LimitStore {
-  /** @param decide what shall be there in place of a text; `null` = nothing */
+  /** @param decide returns the new text; `null` = remove it */
   async function update<T>(
     name: string,
     decide: (text: string | undefined) => Promise<{ answer: T; text: string | null; endsAt: number }>,
@@ -98,7 +98,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
 
   const waiting = new Map<string, Change[]>();
 
-  /** Changes that come while another one of the key is under way are written together: a process runs no races with itself. */
+  /** Changes that come during a write of the same key are written together afterwards: a process does not race with itself. */
   function change<T>(key: string, work: Work<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       let done = (): void => {};
@@ -145,7 +145,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
       const now = clock.now();
       const old = read(before, now);
       const state = changes.reduce((found, one) => one.apply(found, now), old);
-      // Before the write, so that no crash comes between.
+      // Before the write, so that a crash in between loses no waiter.
       const known = new Set(old.waiters);
       const begin = state.waiters.filter((waiter) => !known.has(waiter) && !remembered.has(waiter.holder));
       await forEach(begin, async ({ holder, until }) => {
@@ -184,7 +184,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   const stateOf = async (key: string): Promise<StoredLimit> =>
     read((await table.read(ofKey(key)))?.text, clock.now());
 
-  /** Also writes down what stores of earlier versions have held, with the first call. */
+  /** The first call also notes the keys that earlier versions have held. */
   const noteHeld = (prefix: string, add: string[], remove?: string): Promise<string[]> =>
     update(ofHeld(prefix), async (before) => {
       const known = before === undefined ? await heldInList(prefix) : (JSON.parse(before) as string[]);
@@ -204,11 +204,11 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     }
   }
 
-  /** The keys that it has waited for, and may wait for still. */
+  /** The keys that this job has waited for, and may still wait for. */
   const askedBy = async (holder: string): Promise<string[]> =>
     Object.keys(JSON.parse((await table.read(ofHolder(holder)))?.text ?? '{}') as Waits);
 
-  /** Changes each key once, and answers every item in its place. */
+  /** Changes each key once. The answers are in the order of the items. */
   async function byKey<Item extends { readonly key: string }, T>(
     items: readonly Item[],
     work: (state: StoredLimit, item: Item, now: number) => { state: StoredLimit; answer: T },
@@ -245,7 +245,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     },
     wake: (key, max) => change(key, (state) => woken(state, key, max)),
     async hold(key, ms) {
-      // First, so that no crash leaves a held key that nobody hears of.
+      // First, so that a crash leaves no held key that is not in the list.
       if (ms === Infinity) await noteHeld(prefixOf(key), [key]);
       await change(key, (state, now) => ({ state: held(state, endOfHold(now, ms), now), answer: undefined }));
     },
@@ -296,7 +296,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   };
 }
 
-/** By key, each item with its place among all. */
+/** The items by key, each with its index. */
 function groupsOf<Item extends { readonly key: string }>(
   items: readonly Item[],
 ): Map<string, (readonly [number, Item])[]> {

@@ -1,12 +1,12 @@
-/** The batches that somebody has to look at, in the order of when. Each has an entry in that list, and another one after each look. */
+/** The open batches by the time of their next look. Each has an entry, which a look replaces by the next one. */
 
 import type { LimitTable } from './limits.ts';
 import { momentText } from './sortable.ts';
 
-/** Texts of `o`: the id of the batch. The release before named an entry by the id alone. */
+/** The text of an entry is the id of its batch. An earlier release named entries by the id alone. */
 const entryPattern = /^o(\d{16})\.(.*)$/s;
 const pageSize = 100;
-/** Processes of the release before may still write theirs. */
+/** Processes of that release may still write their entries. */
 const oldEveryMs = 3_600_000;
 
 const entryName = (id: string, at: number): string => `o${momentText(at)}.${id}`;
@@ -21,8 +21,8 @@ export function lookList(
     put: (id: string, at: number) => write(entryName(id, at), id),
     remove: (id: string, at: number) => table.remove(entryName(id, at)),
     /**
-     * Calls `look` with those that are due, the earliest first, until it answers `stop`; an answered time is that of its next entry.
-     * `gone` = it needs no entry any more.
+     * Calls `look` with the due batches, the earliest first. `look` answers the time of the next look, `gone` to remove the entry, or
+     * `stop` to end the loop.
      */
     async each(
       now: number,
@@ -34,7 +34,7 @@ export function lookList(
         for (const { name, text, version } of page) {
           const [, at = '', id] = entryPattern.exec(name) ?? [];
           const isOld = name === `o${text}`;
-          if (!isOld && id !== text) continue; // it is gone, and an index shows it still
+          if (!isOld && id !== text) continue; // removed, but an index still shows it
           if (!isOld && Number(at) > now) {
             if (all) continue;
             return;

@@ -1,4 +1,4 @@
-/** Steps of time, and how long their numbers are kept. */
+/** Time steps, and how long their metrics are kept. */
 
 import type { MetricStep } from '../../contract/derived/metrics.ts';
 
@@ -7,15 +7,15 @@ const dayMs = 24 * hourMs;
 
 export const stepMs: Readonly<Record<MetricStep, number>> = { minute: 60_000, hour: hourMs, day: dayMs };
 
-/** Minutes are kept for less once they are part of their hour; a weekend without a worker to do that loses none. */
+/** Minutes are kept for less once they are rolled up. Without a worker to do that, they last a weekend. */
 export const keepMs: Readonly<Record<MetricStep, number>> = {
   minute: 3 * dayMs,
   hour: 40 * dayMs,
   day: 400 * dayMs,
 };
 
-/** Minutes that are part of their hour. The hour before this one is read by the minute. */
+/** For minutes that are rolled up into their hour. The last full hour is still read by the minute. */
 export const keepRolledUpMs = 3 * hourMs;
 
-/** When the step that holds this moment began. Epoch days begin at midnight UTC. */
+/** The beginning of the step that contains this moment. Days begin at midnight UTC. */
 export const stepOf = (step: MetricStep, at: number): number => at - (at % stepMs[step]);

@@ -1,29 +1,29 @@
-/** Pages of tables whose indexes know less than a filter asks: what they list is read, and then compared. */
+/** Pages for tables whose indexes do not cover every filter: the listed records are read and then compared. */
 
 import type { RecordFilter } from '../../contract/store.ts';
 import { cursorOf, listedOf, matches, positionIn, wrongCursor } from './filter.ts';
 import type { RecordRow } from './row.ts';
 import type { RecordQuery, RecordTable, RowPage } from './store.ts';
 
-/** A record where an index lists it. */
+/** A record in an index. */
 export interface Entry {
   readonly id: string;
-  /** Equal for the same record under another status; of two texts the list shows the larger or the smaller one first, always. */
+  /** The list is sorted by this text, ascending or descending. A record keeps it under another status. */
   readonly position: string;
 }
 
 export interface Index {
-  /** The next so many after this position, in the order of the list; fewer = there are no more. `null` = from its beginning. */
+  /** The next `count` entries after this position, in the order of the list; fewer = the list ends. `null` = from the beginning. */
   next(after: string | null, count: number): Promise<readonly Entry[]>;
   readonly read: RecordTable['read'];
   isPosition(text: string): boolean;
 }
 
-/** A page ends when so many records were read. */
+/** A page ends after this number of read records. */
 const mostRead = 1_000;
 const stepSize = 200;
 
-/** What is not in the indexes. */
+/** Filters that no index covers. */
 const read = ['tenantId', 'idempotencyKey', 'schedule', 'idPrefix', 'worker', 'error'] as const;
 
 export async function pageIn(index: Index, { after, ...filter }: RecordQuery, max: number): Promise<RowPage> {
@@ -50,11 +50,11 @@ export async function pageIn(index: Index, { after, ...filter }: RecordQuery, ma
 
 function positionFrom(index: Index, cursor: string): string {
   const [position] = positionIn(cursor, 'string');
-  if (!index.isPosition(position)) throw wrongCursor(cursor); // it would go into a query
+  if (!index.isPosition(position)) throw wrongCursor(cursor); // the position goes into a query
   return position;
 }
 
-/** Those that match. */
+/** The matching rows by id. */
 async function rowsAt(
   index: Index,
   entries: readonly Entry[],

@@ -1,4 +1,4 @@
-/** How jobs stand and end, and how tables spread their records over partitions by that or by id. */
+/** The statuses of jobs and the reasons of their ends, and the partitions of records by status or by id. */
 
 import type { AbandonReason, JobStatus } from '../../contract/outcome.ts';
 import type { Past } from './store.ts';
@@ -8,7 +8,7 @@ const dead: readonly string[] = ['failed', 'expired'] satisfies JobStatus[];
 export const finalStatuses = [...ended, ...dead] as readonly JobStatus[];
 export const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...finalStatuses];
 
-/** Of those that will never run again. */
+/** Why a job will never run again. */
 export const reasons: readonly AbandonReason[] = [
   'permanent',
   'exhausted',
@@ -18,13 +18,13 @@ export const reasons: readonly AbandonReason[] = [
   'cancelled',
 ];
 
-/** Records of this status that finished then or before are past their time; `null` for living jobs. */
+/** Records of this status that finished at this moment or earlier are past their retention; `null` = jobs that have not ended. */
 export function pastOf(status: string, past: Past): number | null {
   if (dead.includes(status)) return past.dead;
   return ended.includes(status) ? past.ended : null;
 }
 
-/** Spreads names evenly. The same name always gets the same shard: stored data depends on it. */
+/** Spreads names evenly. A name must always get the same shard, because stored data depends on it. */
 export function shardOf(name: string, shards: number): number {
   let sum = 0;
   for (let i = 0; i < name.length; i++) sum = (sum * 31 + name.charCodeAt(i)) >>> 0;

@@ -1,18 +1,18 @@
-/** The payload in a body that a store keeps, for people. */
+/** Reads the payload from a stored body, for display. */
 
 import { maxDepth } from '../../base/json.ts';
 import { masked } from '../../base/mask.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
 
-/** What a job was given. */
+/** The payload of a job. */
 export interface StoredPayload {
-  /** With `[masked]` under names that look like secrets; `null` where it is offloaded. */
+  /** Values of names that look like secrets are `[masked]`; `null` if the payload is offloaded. */
   readonly value: unknown;
-  /** The payload was too large for the queue: its key in the payload store, and its length. */
+  /** For a payload that was too large for the queue: its key in the payload store, and its length. */
   readonly offloaded: { readonly key: string; readonly bytes: number } | null;
 }
 
-/** `null` = it cannot be read there. The body is not verified: this is to look at, never to run. */
+/** `null` = the body has no readable payload. The signature is not verified: only display the result, never run it. */
 export function payloadOf(body: string | null | undefined): StoredPayload | null {
   let envelope: Partial<Envelope> | null;
   try {

@@ -1,14 +1,14 @@
-/** Reads the value of a key. A key store has no verb for that: a reader holds the key for one write. */
+/** Reads the value of a key. A key store has no read, so the reader claims the key and releases it. */
 
 import { type Clock, pause } from '../../base/clock.ts';
 import type { KeyClaim, KeyStore } from '../../contract/store.ts';
 
-/** A process that is killed while it reads keeps the others out for so long. */
+/** A process that is killed while it reads blocks the key for this time. */
 const readerHoldMs = 2_000;
 const tries = 10;
 const waitMs = 20;
 
-/** Waits for readers, who are done within milliseconds. Others hold the key for longer, and are not waited for. */
+/** Waits for readers, who take milliseconds. Does not wait for other owners, who hold the key for longer. */
 export async function claimPastReaders(
   keys: KeyStore,
   clock: Clock,
@@ -25,7 +25,7 @@ export async function claimPastReaders(
   }
 }
 
-/** `null` = there is no value. `busy` = somebody holds the key and may change it. */
+/** `null` = no value. `busy` = another owner holds the key and may change it. */
 export async function peek(
   keys: KeyStore,
   clock: Clock,

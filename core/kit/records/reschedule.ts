@@ -4,13 +4,13 @@ interface Ranked {
   readonly priority: number;
   readonly createdAt: number;
   readonly readyAt: number;
-  /** The moment that ranks it, and its priority's weight. */
+  /** A moment plus the weight of the priority. */
   readonly rank: number;
 }
 
 /**
- * Where a waiting job stands after a change. One that becomes ready before its time is ranked by its age, so that a promoted job does not
- * wait behind those that came while it was delayed. One that is ready keeps its time.
+ * The rank of a waiting job after a change. A job that becomes ready before its time is ranked by its age, so that it does not wait
+ * behind jobs that came while it was delayed. A job that is already ready keeps its moment.
  */
 export function reschedule(
   { priority: old, createdAt, readyAt, rank }: Ranked,

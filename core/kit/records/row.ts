@@ -1,6 +1,6 @@
 /**
- * A record of a job whose queue keeps none, and every way it can change. Writes come late, twice and out of order, so each
- * change is a function of the row as it is: what a stale owner says only adds the line of its own attempt.
+ * The record of a job whose queue keeps none, and all its changes. Writes come late, twice and out of order, so each
+ * change is a function of the current row: a stale owner can only add the report of its own attempt.
  */
 
 import type { Replacement, WaitingChange } from '../../contract/admin.ts';
@@ -18,44 +18,44 @@ import { factsFrom, withLastLines } from './facts.ts';
 
 type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'chain' | 'maxAttempts';
 
-/** Rows of earlier versions are without the optional members. */
+/** Rows of earlier versions have no optional members. */
 export interface RecordRow extends Omit<JobRecord, 'output' | 'startedAt' | Said> {
   readonly facts?: MessageFacts;
-  /** Kept for people. */
+  /** Kept for display. */
   readonly body?: string;
-  /** Who runs the attempt that runs. */
+  /** The worker of the running attempt. */
   readonly by?: Pick<AttemptReport, 'worker' | 'host'> | null;
-  /** Token of the lease that last moved it. */
+  /** Token of the lease that last changed the status. */
   readonly owner: string | null;
-  /** How many attempts have begun and were counted. */
+  /** Attempts that have begun and were counted. */
   readonly attempt: number;
-  /** Of the attempt that runs. */
+  /** Start of the running attempt. */
   readonly startedAt: number | null;
-  /** When it last changed its status. */
+  /** When the status last changed. */
   readonly movedAt: number;
   readonly cancelRequested: boolean;
   /**
-   * Until then an ended row is remembered even where it is no longer shown: its sender may still report it as new, or its
-   * message may still come by and ask whether it was cancelled.
+   * Until then an ended row is kept, even when it is no longer shown: its sender may still report it as new, or a worker may
+   * still receive its message and ask whether it was cancelled.
    */
   readonly guardedUntil: number;
   /**
-   * Where the job has a retention of its own: the moment from which that of the store is counted, so that both end together. Missing
-   * = from `finishedAt`.
+   * For a job with its own retention: the moment from which the store's retention is counted, so that both end together. Absent =
+   * from `finishedAt`.
    */
   readonly agedFrom?: number;
 }
 
-/** From when the retention of the store is counted; `null` = it has not ended. */
+/** The moment from which the store's retention is counted; `null` = the job has not ended. */
 export const agesFrom = ({ finishedAt, agedFrom }: RecordRow): number | null =>
   finishedAt === null ? null : (agedFrom ?? finishedAt);
 
-/** How late the report of a sender may be that the queue has overtaken. */
+/** A sender may report a job this long after a worker has ended it. */
 const lateMs = 60_000;
 /** Managed queues keep a message for 14 days at most; a day more for clocks and retries. */
 const longestInQueueMs = 15 * 86_400_000;
 
-/** Of how many attempts a record tells, the last ones: all of them would make each attempt write more than the one before. */
+/** A record keeps the last attempts only: otherwise each attempt would write more than the one before. */
 export const mostAttempts = 30;
 
 export function newRow(job: RecordedJob): RecordRow {
@@ -85,7 +85,7 @@ export function newRow(job: RecordedJob): RecordRow {
   };
 }
 
-/** What a change makes of a row; `null` = it stays as it is. */
+/** The row after a change; `null` = unchanged. */
 export interface Change<T> {
   readonly row: RecordRow | null;
   readonly answer: T;
@@ -124,9 +124,9 @@ export function end(
   const before = row ?? newRow(job);
   const { attempt, startedAt, endedAt: at } = report;
   const mine = runs(before, owner);
-  // A start that could not be recorded must not hide the end.
+  // The end counts even if the start could not be recorded.
   const unseen = !mine && before.owner !== owner && isNewer(before, { attempt, at: startedAt });
-  // Cancelled, and ended without having run: it stays cancelled. If it ran nevertheless, its effect is what counts.
+  // A cancelled job stays cancelled, unless it ran nevertheless and succeeded.
   const tooLate = before.status === 'cancelled' && report.outcome !== 'acked';
   if (!(mine || unseen) || tooLate) return counted ? lineOnly(before, report) : null;
 
@@ -144,20 +144,20 @@ export function end(
   return { ...moved, ...ended, status, ...(keepMs !== undefined && { agedFrom: at + keepMs - usualMs }) };
 }
 
-/** It waits again, with its attempts forgotten, as its queue forgets them. */
+/** The job waits again, and its attempts are counted from 0, as in its queue. */
 export function retried(row: RecordRow, at: number, replacement?: Replacement): RecordRow {
   const { agedFrom: _, ...dead } = row;
   const waiting: RecordRow = { ...dead, ...reopened, status: 'pending', attempt: 0, runAt: at, movedAt: at };
   return replacement ? withText(waiting, replacement) : waiting;
 }
 
-/** A row that keeps the text keeps the new one. */
+/** Replaces the body only in rows that keep one. */
 function withText(row: RecordRow, { body, facts }: Replacement): RecordRow {
   const { facts: _, ...others } = row;
   return { ...others, ...(facts && { facts }), ...(row.body !== undefined && { body }) };
 }
 
-/** `null` = it does not wait. */
+/** `null` = the job does not wait. */
 export function changed(row: RecordRow, at: number, change: WaitingChange): RecordRow | null {
   if (row.finishedAt !== null || row.status === 'processing') return null;
   const { priority = row.priority, notBefore, body, facts } = change;
@@ -174,7 +174,7 @@ export function cancel(row: RecordRow, at: number): Change<CancelResult> {
   return { row: cancelled(row, at, Math.max(at, row.runAt) + longestInQueueMs), answer: 'cancelled' };
 }
 
-/** The run of this owner goes on, as far as the record knows. */
+/** Whether the attempt of this owner is running, as far as the record knows. */
 export const runs = (row: RecordRow, owner: string): boolean =>
   row.status === 'processing' && row.owner === owner;
 
@@ -190,20 +190,20 @@ export function recordOf(row: RecordRow): JobRecord {
 }
 
 /**
- * By the number of the attempt, because hosts disagree about the time by more than a retry may take; by the time where the
- * numbers begin anew, as after a dead letter was retried.
+ * Compares attempt numbers, because the clocks of hosts may differ by more than a retry takes. Compares times too, because the
+ * numbers start again after a dead letter was retried.
  */
 function isNewer(row: RecordRow, { attempt, at }: Omit<AttemptStart, 'owner'>): boolean {
   return attempt > row.attempt || at > row.movedAt;
 }
 
-/** The attempt that is written for a worker that never reported. */
+/** The report that stands in for a worker that never reported. */
 export function lostAttempt(attempt: number): Omit<AttemptReport, 'startedAt' | 'endedAt'> {
   const message = 'The worker vanished or its lease ended before it reported a result.';
   return { attempt, outcome: 'interrupted', error: { code: 'LEASE_LOST', message }, output: null };
 }
 
-/** The row, out of the hands of a run that has not reported its end. */
+/** The row with a running attempt, which never reported its end, marked as lost. */
 function taken(row: RecordRow, at: number): RecordRow {
   if (row.status !== 'processing') return row;
   const startedAt = row.startedAt!;
@@ -222,7 +222,7 @@ function lineOnly(row: RecordRow, report: AttemptReport): RecordRow | null {
   return attempts === row.attempts ? null : { ...row, attempts };
 }
 
-/** One line per attempt, of the last ones: what the run itself reports replaces what was assumed of it, and nothing else does. */
+/** Keeps one report per attempt, the last ones. Only a worker's own report replaces a report that was assumed for it. */
 function withLine(lines: readonly AttemptReport[], line: AttemptReport): readonly AttemptReport[] {
   const same = (other: AttemptReport) => other.attempt === line.attempt && other.startedAt === line.startedAt;
   const known = lines.find(same);
@@ -236,7 +236,7 @@ export function isDead({ status }: Pick<RecordRow, 'status'>): boolean {
   return status === 'failed' || status === 'expired';
 }
 
-/** @param reason why it was abandoned; `null` = it was not */
+/** @param reason why the job was abandoned; `null` = it completed */
 export function statusOfEnd(reason: AbandonReason | null): 'completed' | 'failed' | 'cancelled' | 'expired' {
   if (reason === null) return 'completed';
   return reason === 'cancelled' || reason === 'expired' ? reason : 'failed';

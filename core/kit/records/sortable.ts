@@ -1,15 +1,15 @@
-/** Names and moments as keys of tables that sort by them, and take few characters. */
+/** Names and moments as table keys that sort the same way and use few kinds of characters. */
 
 import { crypto } from '../../base/crypto.ts';
 
-/** Letters of a key: Table storage takes 512, DynamoDB 1,024 of an index. */
+/** Characters of a key. Table storage allows 512; DynamoDB allows 1,024 in an index. */
 const longest = 490;
 const digestLetters = 43;
 
 const code = (letter: string, digits: number): string =>
   letter.charCodeAt(0).toString(16).padStart(digits, '0');
 
-/** What stands in the place of a character begins as all its neighbours in the order do. */
+/** An escape begins with a character that sorts where the escaped character does. */
 const escaped = (name: string): string =>
   name.replace(/[^0-9:A-Za-z]/g, (letter) => {
     if (letter < '0') return `-${code(letter, 2)}`;
@@ -18,7 +18,7 @@ const escaped = (name: string): string =>
     return `~${code(letter, 4)}`;
   });
 
-/** Sorts as the name does. Of names that are alike for some hundred characters the rest is a digest, so these have any order. */
+/** Sorts as the name does. Long names end in a digest, so names that differ only beyond some hundred characters have any order. */
 export function sortable(name: string): string {
   const text = escaped(name);
   if (text.length <= longest) return text;
@@ -26,7 +26,7 @@ export function sortable(name: string): string {
   return `${text.slice(0, longest - digestLetters - 1)}!${digest}`;
 }
 
-/** The first and the last text that a name with this beginning may have, the last left out. */
+/** The range of the texts of names with this prefix: `from` inclusive, `to` exclusive. */
 export function sortableRange(prefix: string): { readonly from: string; readonly to: string } {
   const from = escaped(prefix).slice(0, longest - digestLetters - 1);
   return { from, to: `${from}~~` };

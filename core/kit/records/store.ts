@@ -1,4 +1,4 @@
-/** A record store over any table that can compare and swap: the rules are in row.ts, once for all tables. */
+/** A record store over any table that can compare and swap. The rules for all tables are in row.ts. */
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -26,11 +26,11 @@ export interface Versioned {
   readonly version: string;
 }
 
-/** Moments in epoch ms: rows that finished then or before are past their time. */
+/** Moments in epoch ms. Rows that finished then or earlier are past their retention. */
 export interface Past {
-  /** For completed and cancelled ones. */
+  /** For completed and cancelled jobs. */
   readonly ended: number;
-  /** For failed and expired ones. */
+  /** For failed and expired jobs. */
   readonly dead: number;
 }
 
@@ -45,35 +45,35 @@ export interface RowPage {
 export interface RecordTable {
   /** Adds rows. A row whose id is known stays as it is. */
   add(rows: readonly RecordRow[]): Promise<void>;
-  /** In any order; ids that are not there are left out. */
+  /** In any order; unknown ids are left out. */
   read(ids: readonly string[]): Promise<Versioned[]>;
-  /** As `read` of one, for those who only look: many at once may share a query. @default `read` */
+  /** As `read` of one id, for callers that do not write. Calls at the same time may share a query. @default `read` */
   find?(id: string): Promise<Versioned | undefined>;
-  /** Writes over the version that was read, `null` = there is none yet. `false`: another writer was first, nothing changed. */
+  /** Replaces the version that was read; `null` = none was there. `false`: another writer was first, nothing changed. */
   write(row: RecordRow, over: string | null): Promise<boolean>;
-  /** By `createdAt`, newest first; without those that are past their time. See `RecordStore.page`. */
+  /** By `createdAt`, newest first; without rows past their retention. See `RecordStore.page`. */
   page(query: RecordQuery, max: number, past: Past): Promise<RowPage>;
-  /** Removes rows past their time that are not guarded at `now`, and keys past theirs; returns how many. Bounded. */
+  /** Removes rows past their retention that are not guarded at `now`, and expired keys; returns how many. Bounded. */
   purge(past: Past, now: number): Promise<number>;
-  /** As `RecordStore.watchEnd`. Without it the writes of this process are heard. */
+  /** As `RecordStore.watchEnd`. Absent = only ends that this process writes are heard. */
   readonly watchEnd?: RecordStore['watchEnd'];
-  /** It forgets by itself what is past the store's own retention. */
+  /** The table itself removes rows past the store's retention. */
   readonly forgets?: boolean;
 }
 
 /** As long as the queues that keep records. */
 export const defaultRetention: Retention = { completedMs: 7 * 86_400_000, deadMs: 90 * 86_400_000 };
 
-/** Competing writers meet once or twice. After so many lost races something else is wrong. */
+/** Competing writers meet once or twice. After this number of lost races something else is wrong. */
 const mostTries = 50;
 
-/** Rows past their time are no longer shown, also while they are still there. */
+/** Whether the row is within its retention. Older rows are not shown, even before they are removed. */
 export function isShown(row: RecordRow, { ended, dead }: Past): boolean {
   const from = agesFrom(row);
   return from === null || from > (isDead(row) ? dead : ended);
 }
 
-/** @param settings retention is `defaultRetention` where it says nothing */
+/** @param settings `retention` defaults to `defaultRetention`, member by member */
 export function recordStore(
   table: RecordTable,
   settings: { readonly clock: Clock; readonly retention: Partial<Retention> | undefined },
@@ -86,7 +86,7 @@ export function recordStore(
     return { ended: now - completedMs, dead: now - deadMs };
   };
 
-  /** Applies `change` to the row as it is, and again after each lost race. */
+  /** Applies `change` to the current row, and again after each lost race. */
   async function update<T>(id: string, change: (row: RecordRow | null) => Change<T>): Promise<T> {
     for (let tries = 0; tries < mostTries; tries++) {
       const [found] = await table.read([id]);

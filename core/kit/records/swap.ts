@@ -1,23 +1,23 @@
-/** Changes of a text that others may change at the same time. */
+/** Changes a text that other writers may change at the same time. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import type { StepStore, StepText } from '../../contract/derived/steps.ts';
 
-/** Competing writers meet a few times. After so many lost races something else is wrong. */
+/** Competing writers meet a few times. After this number of lost races something else is wrong. */
 const mostTries = 100;
 const longestPauseMs = 50;
 
 export interface Swap<T> {
   readonly answer: T;
-  /** What shall be there; absent = it stays as it is, `null` = nothing. */
+  /** The new text; `null` = remove it, absent = leave it unchanged. */
   readonly text?: string | null;
   readonly endsAt?: number;
 }
 
 /**
- * Applies `change` to the text as it is, and again after each lost race. Resolves with its answer and with what is there afterwards.
+ * Applies `change` to the current text, and again after each lost race. Resolves with its answer and with the text afterwards.
  *
- * @param known what was there when it was last looked at; `undefined` = it was not
+ * @param known the text when the caller last read it; `undefined` = not read yet
  */
 export async function swap<T>(
   store: StepStore,
@@ -41,6 +41,6 @@ export async function swap<T>(
   throw new LongshoreError('BACKEND', `Expected to write ${name}, lost ${mostTries} races.`);
 }
 
-/** Chance keeps writers that have lost a race together from meeting again. */
+/** A random pause, so that writers that have lost a race do not meet again. */
 export const backOff = (mostMs: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, Math.random() * mostMs));

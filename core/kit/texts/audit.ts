@@ -1,4 +1,4 @@
-/** The audit log over texts: an entry stands under its moment and its id, both backwards, so that the newest comes first. */
+/** The audit log over texts. The name of an entry is its moment and its id, both inverted, so that the newest comes first. */
 
 import type { AuditLog } from '../../contract/derived/audit.ts';
 import type { TextStore } from '../../contract/texts.ts';
@@ -6,18 +6,18 @@ import { type AuditPosition, auditKeepMs, auditLog } from '../records/audit-log.
 import { backwards } from '../records/sortable.ts';
 import { sectionOf } from './section.ts';
 
-/** A purge of the log removes an entry when it is past its age. What no purge has removed ends by itself later. */
+/** A purge removes entries that are too old. An entry that no purge has removed expires a day later. */
 const keepMs = auditKeepMs + 86_400_000;
 const purgeSize = 500;
 
-/** Ids are printable ASCII without spaces, and so are flipped ones. The last letter puts an id behind those that begin with it. */
+/** Ids and flipped ids are printable ASCII without spaces. The last letter puts an id behind longer ids that begin with it. */
 const flipped = (id: string): string =>
   id.replace(/./g, (letter) => String.fromCharCode(0x9f - letter.charCodeAt(0))).concat('\u007f');
 const placeOf = ({ at, id }: AuditPosition): string => `${backwards(at)}${flipped(id)}`;
 
 export function textAudit(texts: TextStore): AuditLog {
   const entries = sectionOf(texts, 'audit/');
-  /** By id, the place of the entry: so that no id is kept twice. */
+  /** The place of each entry by its id, so that no id is kept twice. */
   const ids = sectionOf(texts, 'audit-id/');
   return auditLog({
     async add({ at, id }, text) {
@@ -31,7 +31,7 @@ export function textAudit(texts: TextStore): AuditLog {
     },
     async purge(before) {
       if (texts.expires) return 0;
-      // Behind all entries of that moment, and before those of the moment before it.
+      // After all entries of that moment, and before older ones.
       const past = await entries.list('', `${backwards(Math.ceil(before))}\u0080`, purgeSize);
       if (past.length === 0) return 0;
       const gone = await entries.removeAll(past.map(({ name }) => name));

@@ -1,4 +1,4 @@
-/** What is loaded with the first use of a store that is made of texts. */
+/** Loaded with the first use of a store that is made of texts. */
 
 export { batchStore } from '../records/batches.ts';
 export { limitStore } from '../records/limits.ts';

@@ -1,10 +1,10 @@
-/** Where the tables of clouds keep texts: keys, those of limits and batches, those of steps, and all others apart, as version 0.1.0 has put them. */
+/** Where the cloud tables keep texts. Keys, limits, batches, steps and all others have separate places, the same as in version 0.1.0. */
 
 import type { NamedText, TextRange } from '../../contract/texts.ts';
 import { sortable } from '../records/sortable.ts';
 
 export type Kind<Place> = Place & {
-  /** What names of the kind begin with. Their places are made of the rest. */
+  /** Prefix of the names. The rest of a name makes its place. */
   readonly begin: string;
 };
 
@@ -16,7 +16,7 @@ export function kindsOf<Place>(
     { begin: 'batch/', ...places.batches },
     { begin: '', ...places.others },
   ];
-  /** Nobody lists these. */
+  /** Never listed. */
   const steps: Kind<Place> = { begin: '', ...places.steps };
   const keys: Kind<Place> = { begin: 'key/', ...places.keys };
   return {
@@ -24,12 +24,12 @@ export function kindsOf<Place>(
       if (name.startsWith(keys.begin)) return keys;
       return /^(job|event|result):/.test(name) ? steps : listed.find(({ begin }) => name.startsWith(begin))!;
     },
-    /** @param ofKind lists the texts of a kind alone */
+    /** @param ofKind lists the texts of one kind */
     async list(
       { prefix, max }: TextRange,
       ofKind: (kind: Kind<Place>) => Promise<readonly NamedText[]>,
     ): Promise<NamedText[]> {
-      // A beginning of one kind is of no other.
+      // The prefix of a kind belongs to no other kind.
       const own = listed.find(({ begin }) => begin !== '' && prefix.startsWith(begin));
       const asked = own ? [own] : listed.filter(({ begin }) => begin === '' || begin.startsWith(prefix));
       const pages = await Promise.all(asked.map(ofKind));
@@ -41,7 +41,7 @@ export function kindsOf<Place>(
   };
 }
 
-/** Where a name stands among those of a kind. @param behind all of them */
+/** The position of a name among the names of a kind. @param behind the position after all of them */
 export function rankAmong({ begin }: Kind<unknown>, name: string, behind: string): string {
   if (name.startsWith(begin)) return sortable(name.slice(begin.length));
   return name < begin ? '' : behind;

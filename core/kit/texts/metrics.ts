@@ -1,4 +1,4 @@
-/** Numbers over texts: a text for each key, in the order of time. */
+/** Metrics over texts: one text per key, in the order of time. */
 
 import { slices } from '../../base/slices.ts';
 import type { MetricKey, MetricRow, MetricStep, MetricStore } from '../../contract/derived/metrics.ts';
@@ -8,12 +8,12 @@ import { keepMs, stepMs } from '../records/metric-steps.ts';
 import { momentText } from '../records/sortable.ts';
 import { sectionOf } from './section.ts';
 
-/** A roll-up removes them earlier. What is left over, because nobody rolls up any more, goes a day later than it would. */
+/** A roll-up removes rows earlier. Without roll-ups a row expires a day after its retention. */
 const endOf = ({ step, at }: MetricRow): number => at + keepMs[step] + stepMs.day;
 const pageSize = 1_000;
 
 const beginOf = (step: MetricStep, at: number): string => `${step} ${momentText(at)}`;
-/** The source may have spaces, and stands last. */
+/** The source comes last, because it may have spaces. */
 const nameOf = ({ step, at, queue, job, source }: MetricKey): string =>
   `${beginOf(step, at)} ${withoutSpaces(queue)} ${withoutSpaces(job)} ${source}`;
 

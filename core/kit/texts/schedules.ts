@@ -1,4 +1,4 @@
-/** Schedules that were made at run time, over texts: the moment and the schedule, and an index by moment. */
+/** Schedules that were created at run time, over texts: one text per schedule with its next run, and an index by next run. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { ScheduleStore, StoredSchedule } from '../../contract/derived/schedules.ts';
@@ -6,11 +6,11 @@ import type { StoredText, TextStore } from '../../contract/texts.ts';
 import { sectionOf } from './section.ts';
 import { timeIndex } from './time-index.ts';
 
-/** The moment, empty for none, and a line break before the schedule. */
+/** The moment of the next run (empty = none), a line break, and the schedule. */
 const textOf = (nextAt: number | null, text: string): string => `${nextAt ?? ''}\n${text}`;
 const momentIn = (text: string): number | null => (text === '' ? null : Number(text));
 
-/** Its version says at which moment it is, so that who writes over it knows its entry in the index. */
+/** The version contains the moment, so that the next writer knows the entry in the index. */
 function storedOf(name: string, { text, version }: StoredText): StoredSchedule {
   const end = text.indexOf('\n');
   const moment = text.slice(0, end);

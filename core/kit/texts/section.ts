@@ -1,16 +1,16 @@
-/** The texts of one kind, one at a time: their names share a beginning, which those who use them never see. */
+/** The texts of one kind. Their names share a prefix, which the caller never sees. */
 
 import type { NamedText, SqlTransaction, StoredText, TextRange, TextStore } from '../../contract/texts.ts';
 
 export type Section = ReturnType<typeof sectionOf>;
 
-/** @param prefix of no other section */
+/** @param prefix not shared with another section */
 export function sectionOf(texts: TextStore, prefix: string) {
   const { mostBytes = Infinity, pauseMs = 0 } = texts;
 
   const verbsOf = (verbs: Pick<TextStore, 'read' | 'write' | 'remove'>) => ({
     read: async (name: string): Promise<StoredText | null> => (await verbs.read([prefix + name]))[0] ?? null,
-    /** As `TextStore.write`. @param ifVersion absent = whatever is there */
+    /** As `TextStore.write`, for one text. @param ifVersion absent = overwrite any version */
     async write(
       name: string,
       text: string,
@@ -21,7 +21,7 @@ export function sectionOf(texts: TextStore, prefix: string) {
       const how = { name: prefix + name, text, endsAt: end, ...(ifVersion !== undefined && { ifVersion }) };
       return (await verbs.write([how]))[0] ?? null;
     },
-    /** @param ifVersion absent = whatever is there */
+    /** @param ifVersion absent = remove any version */
     remove: async (name: string, ifVersion?: string): Promise<boolean> =>
       (await verbs.remove([{ name: prefix + name, ...(ifVersion !== undefined && { ifVersion }) }]))[0] ===
       true,

@@ -1,4 +1,4 @@
-/** The stores that are made of texts. Code is loaded with the first use of each, but for what every worker and every step needs. */
+/** The stores that are made of texts. Workers and steps are loaded at once, the other stores with their first use. */
 
 import type { Clock } from '../../base/clock.ts';
 import { door, verbsOf } from '../../base/lazy.ts';
@@ -20,13 +20,13 @@ export const derivedNames = [
 ] as const satisfies readonly (keyof DerivedStores)[];
 
 export interface TextLimits {
-  /** A key has no more slots than these. @default any number */
+  /** Most slots of a key. @default any number */
   readonly mostSlots?: number;
-  /** So many waiters of a key are remembered. @default 1_000 */
+  /** Most waiters that a key remembers. @default 1_000 */
   readonly mostWaiters?: number;
 }
 
-/** `mostSlots` where a key is one item of 380,000 bytes at most. With ids as they are by default each slot takes some 150 bytes of it. */
+/** `mostSlots` for stores whose items have 380,000 bytes at most. With default ids a slot takes about 150 bytes. */
 export const mostSlotsOfItem = 2_500;
 
 export function storesOf(
@@ -34,7 +34,7 @@ export function storesOf(
   clock: Clock,
   { mostSlots, mostWaiters }: TextLimits = {},
 ): DerivedStores & { readonly texts: TextStore } {
-  // Names of steps begin with `job:`, `event:` and `result:`; those of all other sections with a word and a slash.
+  // Names of steps begin with `job:`, `event:` and `result:`; names of all other sections begin with a word and a slash.
   const { read, write, remove, within } = sectionOf(texts, '');
   return {
     texts,
@@ -65,7 +65,7 @@ export function storesOf(
   };
 }
 
-/** With all that can be made of their texts. What a backend has itself stays. */
+/** Adds the stores that can be made of texts. Stores that the backend has itself are kept. */
 export function wholeStores(stores: Partial<BackendStores>, clock: Clock): Partial<BackendStores> {
   const { texts } = stores;
   const isWhole = !texts || derivedNames.every((name) => stores[name]);

@@ -1,7 +1,7 @@
 /**
- * An index of texts by time: an entry for each, a text of its own whose name begins with the moment. Two writes cannot be one, so the entry
- * comes before what it stands for, and the entry of the moment before goes afterwards. A process that dies in between leaves an entry
- * of nothing. Who reads the index removes it, but not at once: what it stands for may be about to be written.
+ * An index of texts by time. Each entry is a text whose name begins with the moment. Two writes are not atomic, so the new entry
+ * is written before its text, and the old entry is removed after it. A process that dies in between leaves a stale entry. Readers of
+ * the index remove it, but only after `staleMs`: its text may be about to be written.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -10,7 +10,7 @@ import type { NamedText } from '../../contract/texts.ts';
 import { momentText } from '../records/sortable.ts';
 import type { Section } from './section.ts';
 
-/** An entry that stands for nothing after so long has been left behind. */
+/** An entry that still has no text after this time is stale. */
 const staleMs = 3_600_000;
 const pageSize = 200;
 
@@ -21,14 +21,14 @@ export interface TimeEntry {
 
 const entryName = ({ at, name }: TimeEntry): string => `${momentText(at)}.${name}`;
 
-/** @param section has nothing else in it. The text of an entry says when it was written, and is a new one each time. */
+/** @param section holds only this index. The text of an entry is when it was written and a random id. */
 export function timeIndex(section: Section, clock: Clock) {
   const put = (entry: TimeEntry) =>
     section.write(entryName(entry), `${clock.now()} ${crypto().randomUUID()}`, undefined, null);
 
   /**
-   * Moves a text from one moment to another, `null` = to none, around the write of the text itself. That write answers `false` when another
-   * writer was first. @param stands whether the text is at this moment, asked after a race that was lost
+   * Moves a text from one moment to another (`null` = none) around the write of the text itself. `write` answers `false` when another
+   * writer was first. @param stands whether the text is at this moment; called after a lost race
    */
   async function move(
     name: string,
@@ -39,7 +39,7 @@ export function timeIndex(section: Section, clock: Clock) {
   ): Promise<boolean> {
     const begun = clock.now();
     const moves = from === null || to === null || momentText(from) !== momentText(to);
-    // Removed by its version: somebody may move the text back meanwhile, and writes the entry anew for that.
+    // Removed by its version, because another process may have moved the text back and written the entry again.
     const [old, version] = await Promise.all([
       from !== null && moves ? section.read(entryName({ at: from, name })) : null,
       to !== null && moves ? put({ at: to, name }) : null,
@@ -54,7 +54,7 @@ export function timeIndex(section: Section, clock: Clock) {
   }
 
   /**
-   * The earliest up to a moment. @param find what they stand for, in their order; `null` = nothing, or it is at another moment
+   * The earliest texts up to a moment. @param find the texts of these entries, in order; `null` = missing, or at another moment
    */
   async function due<T>(
     until: number,

@@ -1,4 +1,4 @@
-/** Heartbeats over texts: one for each worker. A heartbeat is one write over the version that this process has written before. */
+/** Heartbeats over texts, one text per worker. A heartbeat is one write over the last version that this process wrote. */
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -21,7 +21,7 @@ interface Written {
 
 const hourMs = 3_600_000;
 const pageSize = 500;
-/** A heartbeat and those who want the worker to drain meet once or twice. */
+/** A heartbeat and a request to drain may race once or twice. */
 const mostTries = 20;
 
 /** Whole hours, so that an index by it seldom changes. */
@@ -33,7 +33,7 @@ export function textWorkers(texts: TextStore, clock: Clock): Required<WorkerRegi
   const own = new Map<string, Written>();
 
   const storedIn = ({ text }: StoredText): StoredBeat => JSON.parse(text) as StoredBeat;
-  /** In the time of this host: who reads it compares it with its own clock. */
+  /** In the time of this host, because the caller compares it with its own clock. */
   const seenAtOf = ({ beat, lagMs }: StoredBeat, { agoMs }: StoredText, now: number): number =>
     agoMs === undefined ? beat.seenAt : now - agoMs - lagMs;
 
