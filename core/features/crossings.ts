@@ -1,28 +1,28 @@
 /**
- * What an event means for a feature, in words for people. Each feature answers for each event in a `crossings.ts` of its folder, and all-crossings.ts joins them.
+ * Says in plain words how each event affects each feature. Every feature has a `crossings.ts` in its folder, and all-crossings.ts joins them.
  * The docs, the build of the dashboard's page and tests read them; no app loads them.
  */
 
 import type { ErrorCode } from '../base/errors.ts';
 
-/** What may come across a feature. */
+/** The events that can affect a feature. */
 export const events = {
   cancel: 'a job is cancelled',
   remove: 'a waiting job is removed, without a record',
   update: 'a waiting job gets another payload, priority or time',
-  promote: 'a waiting job is to run now',
+  promote: 'a waiting job is promoted, to run now',
   clear: 'a queue is cleared',
   purge: 'records of ended jobs are purged by hand',
-  retention: 'the record of an ended job is past its time',
+  retention: 'the retention time of an ended job is over',
   'retry of a dead letter': 'a dead letter is made ready again',
   'edit of a dead letter': 'a dead letter is made ready again with another payload',
   'discard of a dead letter': 'a dead letter is removed for good',
   'a store that is away': 'the queue or a store beside it does not answer',
-  'a sender that is frozen': 'the process that enqueues stands still or dies half-way',
+  'a sender that is frozen': 'the process that enqueues freezes or dies half-way',
   'a worker that is killed': 'a worker dies while it runs a job',
-  'a stale owner': 'a worker wakes up after another one got its job',
+  'a stale owner': 'a worker wakes up after another worker has taken over its job',
   'a second delivery': 'the queue stores or delivers a message twice',
-  "a step of the host's clock": 'the clock of the host is put forward',
+  "a step of the host's clock": 'the clock of the host jumps forward',
   move: '`longshore move` takes the backlog to another backend',
   'a late relay of an outbox': 'jobs are in the outbox, and no relay runs',
   failover: 'the first backend does not answer, and jobs go to the second one',
@@ -30,14 +30,14 @@ export const events = {
   'another release': 'workers of a release with other jobs take from the same queue',
   'a transaction': 'a job is enqueued in a transaction (`tx`), or runs in one (`transaction: true`)',
   'an isolated handler': 'the handler runs in a thread or process of its own (`isolate`)',
-  'another tenant over HTTP': 'a credential of another tenant asks for it',
+  'another tenant over HTTP': 'a credential of another tenant asks for the job',
   testApp: 'the app runs in a test, on `testApp()`',
-  check: '`longshore check` and `connect()` look at what a backend can do',
+  check: '`longshore check` and `connect()` compare the app with the abilities of a backend',
 } as const;
 
 export type Event = keyof typeof events;
 
-/** A sentence that says what happens to the feature. With a code it is refused. */
+/** One or more sentences on what happens to the feature. `refuses` is the code of the error, if the call is refused. */
 export type Crossing = string | { readonly refuses: ErrorCode; readonly means: string };
 
 export interface Crossings {
@@ -48,8 +48,8 @@ export interface Crossings {
   readonly on: Readonly<Record<Event, Crossing>>;
 }
 
-export const nothingOfItsOwn = "nothing of its own: the job's state decides";
+export const nothingOfItsOwn = "nothing special: the job's state decides";
 
-/** For events that a feature has no answer of its own to. */
+/** For events that do not affect the feature beyond the job itself. */
 export const asTheJob = <Name extends Event>(...names: readonly Name[]): Readonly<Record<Name, string>> =>
   Object.fromEntries(names.map((name) => [name, nothingOfItsOwn])) as Record<Name, string>;

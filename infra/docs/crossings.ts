@@ -29,7 +29,7 @@ export function crossingsPage(): string {
   const rows = Object.entries(events).map(([event, meaning]) => row(event, meaning));
   return [
     '# What happens to a feature when …',
-    'Each feature against each event: what becomes of it. `npm run docs:crossings` writes this page from `core/features/*/crossings.ts`, which the tests of\nmeetings run from, and the page *Capabilities* of the [dashboard](dashboard.md) shows the same.',
+    'How each event affects each feature. `npm run docs:crossings` writes this page from `core/features/*/crossings.ts`. The page *Capabilities* of the\n[dashboard](dashboard.md) shows the same.',
     all.map(({ title }) => `- [${title}](#${anchorOf(title)})`).join('\n'),
     '## Events',
     table('event', 'happens when', rows),
@@ -49,7 +49,7 @@ function section({ title, page, on }: Crossings): string[] {
       'what happens',
       answersIn(on).map(({ event, means }) => row(event, means)),
     ),
-    ...(rest.length === 0 ? [] : [`${capital(nothingOfItsOwn)} for ${rest.join(', ')}.`]),
+    ...(rest.length === 0 ? [] : [`${capital(nothingOfItsOwn)}. This holds for ${rest.join(', ')}.`]),
   ];
 }
 

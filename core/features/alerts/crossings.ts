@@ -20,21 +20,24 @@ export const crossings = {
       'a transaction',
       'an isolated handler',
     ),
-    'retry of a dead letter': 'An alert about dead letters ends with the next look that finds fewer.',
-    'discard of a dead letter': 'An alert about dead letters ends with the next look that finds fewer.',
+    'retry of a dead letter':
+      'An alert about dead letters ends when the next evaluation counts few enough of them.',
+    'discard of a dead letter':
+      'An alert about dead letters ends when the next evaluation counts few enough of them.',
     'a store that is away':
-      '`BackendDown` fires, and what fires already goes on: nothing ends because it cannot be read.',
+      '`BackendDown` fires. Other alerts keep firing: no alert ends because its numbers cannot be read.',
     'a worker that is killed':
-      'The next look is that of another worker. A message that was sent and not noted is sent again.',
-    'a stale owner': 'A host that stood still sends nothing that another one has sent.',
+      'Another worker makes the next evaluation. A message that was sent but not recorded is sent again.',
+    'a stale owner': 'A host that was frozen does not repeat messages that another host has sent.',
     "a step of the host's clock":
-      'Postgres and Redis say the time. Elsewhere the looks of a host that is ahead by a minute or more end none of the others.',
-    move: 'What fires at the source is not known at the target: conditions begin their time anew.',
-    'a process without the backend': 'The workers of each backend look at its queues and schedules.',
+      'Postgres and Redis supply the time. Elsewhere a host that is ahead by a minute or more does not stop the evaluations of the others.',
+    move: 'The target does not know which alerts fire at the source. Conditions start their time again.',
+    'a process without the backend': 'The workers of each backend evaluate its queues and schedules.',
     'another release':
-      'The rules are those of the release that looks. Two apps with one store need two names of their alerts.',
+      'The rules of the release that evaluates count. Two apps that share a store need two names for their alerts.',
     'another tenant over HTTP': 'No route shows alerts.',
-    testApp: 'Nothing is looked at: a test has no worker.',
-    check: 'It asks nothing of a backend. What a backend cannot tell is the event `alert.unavailable`.',
+    testApp: 'Nothing is evaluated: a test has no worker.',
+    check:
+      'Alerts need nothing from a backend. The event `alert.unavailable` names what a backend cannot report.',
   },
 } satisfies Crossings;

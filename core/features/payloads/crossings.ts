@@ -12,34 +12,37 @@ export const crossings = {
       'another tenant over HTTP',
     ),
     cancel:
-      'It is removed when the job ran. That of a waiting job is left to the lifecycle rule of the store.',
-    remove: 'It is left to the lifecycle rule of the payload store.',
-    update: 'The new payload is stored too, where it is large. The old one is left to the lifecycle rule.',
-    clear: 'Those of the cleared jobs are left to the lifecycle rule of the payload store.',
-    purge: 'That of a purged dead letter is left to the lifecycle rule; a done job has none any more.',
+      "The payload is removed if the job ran. The payload of a waiting job is left to the store's lifecycle rule.",
+    remove: 'The payload is left to the lifecycle rule of the payload store.',
+    update: 'A large new payload is stored as well. The old one is left to the lifecycle rule.',
+    clear: 'The payloads of the cleared jobs are left to the lifecycle rule of the payload store.',
+    purge:
+      'The payload of a purged dead letter is left to the lifecycle rule. A done job has no payload any more.',
     retention:
-      'That of a forgotten dead letter is left to the lifecycle rule. With a `deadMs` of 0 it goes when the job dies.',
-    'retry of a dead letter': 'It was kept with the dead letter, and is loaded again.',
+      'The payload of a deleted dead letter is left to the lifecycle rule. With a `deadMs` of 0 it is removed when the job dies.',
+    'retry of a dead letter': 'The payload was kept with the dead letter, and is loaded again.',
     'edit of a dead letter':
-      'The new payload is stored too, where it is large. The old one is left to the lifecycle rule.',
-    'discard of a dead letter': 'It is left to the lifecycle rule of the payload store.',
+      'A large new payload is stored as well. The old one is left to the lifecycle rule.',
+    'discard of a dead letter': 'The payload is left to the lifecycle rule of the payload store.',
     'a store that is away':
-      '`enqueue` throws before anything is sent. An attempt that cannot load it fails and is retried.',
+      '`enqueue` throws before anything is sent. An attempt that cannot load its payload fails and is retried.',
     'a sender that is frozen':
-      'It is stored before its message, so a job never lacks it. One without a message is left to the lifecycle rule.',
-    'a worker that is killed': 'It is kept until an attempt has ended the job.',
-    'a stale owner': 'It removes nothing: only an end that took effect does.',
-    'a second delivery': 'A copy that comes when the payload is gone ends as `skipped-idempotent`.',
-    move: 'The message goes along and names its payload, so both sides need the same payload store.',
-    'a late relay of an outbox': 'It is stored before the row, and waits for its job.',
-    failover: 'Such a job goes to the second backend only where that one has a payload store, too.',
-    'a transaction': 'It is stored before the commit. After a rollback it is left to the lifecycle rule.',
-    'an isolated handler': 'The worker loads it, and the isolate gets it like any other.',
+      'The payload is stored before its message, so no job lacks its payload. A payload without a message is left to the lifecycle rule.',
+    'a worker that is killed': 'The payload is kept until an attempt has ended the job.',
+    'a stale owner': 'The stale worker removes nothing: only the attempt that settles the job does.',
+    'a second delivery': 'A copy that arrives after the payload was removed ends as `skipped-idempotent`.',
+    move: 'The message moves and names its payload, so both sides need the same payload store.',
+    'a late relay of an outbox': 'The payload is stored before the row, and waits for its job.',
+    failover:
+      'A job with a stored payload goes to the second backend only if that one has a payload store, too.',
+    'a transaction':
+      'The payload is stored before the commit. After a rollback it is left to the lifecycle rule.',
+    'an isolated handler': 'The worker loads the payload, and the isolate gets it like any other.',
     testApp: {
       refuses: 'LIMIT',
       means: "A test has no payload store: a payload beyond the queue's limit is refused.",
     },
     check:
-      'It asks nothing of a backend. Without a payload store `enqueue` refuses large payloads with `LIMIT`.',
+      'Stored payloads need nothing from a backend. Without a payload store `enqueue` refuses large payloads with `LIMIT`.',
   },
 } satisfies Crossings;

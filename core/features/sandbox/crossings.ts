@@ -24,20 +24,20 @@ export const crossings = {
       'a process without the backend',
       'another tenant over HTTP',
     ),
-    cancel: '`ctx.signal` aborts in the isolate, which is ended 500 ms later.',
+    cancel: '`ctx.signal` aborts in the isolate. The isolate is killed 500 ms later.',
     'a worker that is killed':
-      'Its processes notice within half a second and end themselves, also when they are blocked.',
+      'Its processes notice within half a second and end themselves, even when they are blocked.',
     'a stale owner': 'The isolate is ended, as on a cancel.',
     'another release':
-      'The file is read when an isolate starts. Replace it under a running worker only where both versions work together.',
+      'The file is read when an isolate starts. Replace it under a running worker only if the old and the new version work together.',
     'a transaction': {
       refuses: 'CONFIG',
       means: '`transaction` and `isolate` are refused together: a transaction cannot leave its process.',
     },
     'an isolated handler':
-      'The handler runs in a thread or process, which the next job of the same module uses again.',
+      'The handler runs in a thread or process, which is reused for the next job of the same module.',
     testApp: 'The handler runs in its isolate, which takes real time.',
     check:
-      'It asks nothing of a backend. A bundle for a function cannot run it: the attempt fails with `CONFIG`.',
+      'Isolation needs nothing from a backend. A function bundle cannot run isolated jobs: the attempt fails with `CONFIG`.',
   },
 } satisfies Crossings;

@@ -44,7 +44,7 @@ function threadChannel(): Channel {
   delete workerData.longshore; // the nonce is not for handlers
   const port = parentPort!;
   const post = port.postMessage.bind(port);
-  port.postMessage = () => {}; // what a handler sends would wait in the worker's memory, only to be dropped
+  port.postMessage = () => {}; // a handler's messages would fill the worker's memory, only to be dropped
   return {
     module,
     send: (message) => post({ ...message, nonce }),
@@ -56,7 +56,7 @@ function processChannel(): Channel {
   const [module = '', parent = '', nonce = ''] = process.argv.splice(2); // the nonce is not for handlers
   const post = process.send!.bind(process);
   const send = (message: FromIsolate) => post({ ...message, nonce });
-  // As in a thread.
+  // Dropped, as in a thread.
   process.send = (...args: unknown[]) => {
     const sent = args.findLast((arg) => typeof arg === 'function');
     if (sent) process.nextTick(sent as () => void, null);
@@ -65,7 +65,7 @@ function processChannel(): Channel {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   new Worker(new URL(`./watchdog.${extension}`, import.meta.url), { argv: [parent], execArgv: [] }).unref();
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-  // A service manager signals the whole tree; when to stop is for the worker to say, because it drains first.
+  // A service manager signals the whole process tree. The isolate ignores it, because the worker drains first and then stops it.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
   process.on('uncaughtExceptionMonitor', (error) => {
     send({ type: 'crashing', error: packError(error) });
@@ -82,7 +82,7 @@ async function load(module: string): Promise<Map<string, Job | null>> {
   try {
     exported = await import(module);
   } catch (cause) {
-    // A refusal to start a worker says by itself what to do.
+    // An error of our own (a worker that must not start here) already says what to do.
     if (cause instanceof LongshoreError) throw cause;
     throw config(
       `Could not import ${module} for its isolated jobs: ${toError(cause).message}. It must be a file that Node can import by itself.`,
@@ -133,7 +133,10 @@ async function ask(question: Question, started?: (number: number) => void): Prom
     channel.send({ type: 'ask', ask: number, question });
   } catch (error) {
     const why = toError(error).message;
-    throw new LongshoreError('OPTION', `Expected plain data, got what cannot leave the isolate: ${why}`);
+    throw new LongshoreError(
+      'OPTION',
+      `Expected plain data, got a value that cannot leave the isolate: ${why}`,
+    );
   }
   const answer = Promise.withResolvers<unknown>();
   open.set(number, answer);
@@ -195,7 +198,7 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
   }
 }
 
-/** The middleware of the app ran in the worker, which knows the app; that of the job runs here, with its handler. */
+/** Runs the job's middleware and its handler. The app's middleware runs in the worker, which knows the app. */
 function around(job: Job, ctx: OwnContext, payload: unknown): Promise<unknown> {
   return compose(job.use, ctx as HandlerContext, async () => {
     ctx.context = currentContext() ?? ctx.context;
@@ -231,7 +234,7 @@ function contextOf(
         throw new LongshoreError('LEASE_LOST', 'ctx.enqueue() was called after the attempt had ended.');
       }
       assertJson(payload === undefined ? null : payload, 'payload'); // before a clone turns objects into plain ones
-      const { context } = ctx; // which a middleware may have changed
+      const { context } = ctx; // a middleware may have changed it
       return (await ask({
         verb: 'enqueue',
         job: job.name,

@@ -1,4 +1,4 @@
-/** For what happened to an isolate: the place in our own files where the error was made is of no use. */
+/** For errors about an isolate: a stack of our own files would not help the user. */
 export function withoutStack(message: string): Error {
   const error = new Error(message);
   delete error.stack;

@@ -1,4 +1,4 @@
-/** `ctx.batch` and `ctx.chain` in an isolate. The items and `map` stay here: the worker takes the items in chunks, when it wants more. */
+/** `ctx.batch` and `ctx.chain` in an isolate. The items and `map` stay here: the worker pulls the items in chunks. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import { assertJson } from '../../base/json.ts';
@@ -14,7 +14,7 @@ type Flows = Pick<HandlerContext, 'batch' | 'chain'>;
 export interface FlowsInside {
   /** The members of the context. */
   readonly ctx: Flows;
-  /** The worker wants the next items of this batch, at most so many. */
+  /** Sends the worker the next items of this batch, at most `most`. */
   give(ask: number, most: number): void;
 }
 
@@ -38,7 +38,7 @@ export function createFlowsInside(
     if (hasEnded())
       throw new LongshoreError(
         'LEASE_LOST',
-        'The attempt has ended; it starts no batch and no chain any more.',
+        'ctx.batch() or ctx.chain() was called after the attempt had ended.',
       );
     return ask(question, started);
   };
@@ -64,7 +64,7 @@ export function createFlowsInside(
       sources.delete(number);
       const closed = source.iterator?.return(undefined);
       if (source.reading)
-        closed?.catch(() => {}); // the attempt is over, and an item may never come
+        closed?.catch(() => {}); // not awaited: the attempt is over, and the next item may never come
       else await closed;
     }
   }
@@ -81,7 +81,7 @@ export function createFlowsInside(
     } catch (error) {
       const why = new LongshoreError(
         'OPTION',
-        `Expected options of plain data, got what cannot leave the isolate: ${(error as Error).message}`,
+        `Expected options of plain data, got a value that cannot leave the isolate: ${(error as Error).message}`,
       );
       send({ type: 'items', ask, items: [], done: false, error: packError(why) });
     }
@@ -120,7 +120,7 @@ async function read(source: Source, most: number): Promise<Chunk> {
   return { items, done: false, error: null };
 }
 
-/** An item that is wrong is refused when its turn comes, as in a handler outside. */
+/** An invalid item is refused when its turn comes, as in a handler outside of an isolate. */
 function itemOf(item: unknown, map: Source['map']): SentItem {
   try {
     const made = map ? (map(item) as Partial<Record<'job' | 'payload' | 'options', unknown>>) : null;
@@ -142,7 +142,7 @@ async function* each(items: Items<unknown>): AsyncGenerator<unknown> {
   yield* items;
 }
 
-/** A job crosses as its name: the worker looks it up in its app. */
+/** Replaces a job by its name: the worker looks it up in its app. */
 function named(job: unknown): unknown {
   const name = (job as { name?: unknown } | null | undefined)?.name;
   return typeof job === 'object' && typeof name === 'string' ? { name } : job;

@@ -1,4 +1,4 @@
-/** The worker's side of batches and chains of an isolated handler: it knows the jobs by their names, checks, and sends. */
+/** The worker's side of batches and chains of an isolated handler: it looks up the jobs by name, checks and sends them. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
@@ -10,13 +10,13 @@ import { type FlowQuestion, type FromIsolate, mostItems, type SentItem, unpackEr
 import { createOpen } from './open.ts';
 import { createReplies } from './replies.ts';
 
-/** At once, of one attempt: each may have a chunk of items here. */
+/** Open batches per attempt. Each may hold a chunk of items in the worker's memory. */
 const mostBatches = 100;
 
 type Chunk = Extract<FromIsolate, { type: 'items' }>;
 type Send = (...given: readonly unknown[]) => Promise<unknown>;
 
-/** A job that the app does not know is refused by what takes it, as it is for a handler outside of an isolate. */
+/** Returns an unknown job unchanged: the call that takes it refuses it, as for a handler outside of an isolate. */
 export function jobNamed(app: App, given: unknown): Job {
   const name = (given as { name?: unknown } | null | undefined)?.name;
   return (app.jobs.get(name as string) ?? given) as Job;
@@ -26,7 +26,7 @@ export function createFlowsOutside(app: App, isolate: Isolate, ctx: HandlerConte
   const open = createOpen(mostBatches, 'batches');
   const pulls = createReplies<Chunk>(isolate);
 
-  /** The next chunk is asked for when the one before is used up, so a slow queue slows down the handler's stream. */
+  /** Pulls the next chunk only when the current one is used up, so a slow queue slows down the handler's stream. */
   async function* itemsOf(ask: number, most: number): AsyncGenerator<SentItem> {
     for (;;) {
       const { items, done, error } = await pulls.to({ type: 'pull', ask, most });

@@ -15,9 +15,9 @@ import { createPool, type Pool } from './pool.ts';
 import { lastOnly, type Progress } from './progress.ts';
 import { createStepsOutside } from './steps-outside.ts';
 
-/** Between `ctx.signal` aborting and the kill. Shorter than a draining worker's own patience of a second. */
+/** From the abort of `ctx.signal` to the kill. Shorter than the second for which a draining worker waits. */
 const graceMs = 500;
-/** A thread still alive so long after its kill runs code that V8 or the system does not interrupt. */
+/** A thread that is still alive this long after its kill runs code that cannot be interrupted. */
 const stuckMs = 5_000;
 const mib = 1024 * 1024;
 
@@ -91,7 +91,7 @@ export function runIn(
         case 'chain':
           return flows.grant(ask, question);
         default:
-          throw config(`Expected a question that a worker knows, got ${shown((question as Question).verb)}.`);
+          throw config(`Unknown question from an isolate: ${shown((question as Question).verb)}.`);
       }
     };
     const hasRead = countRead((bytes) => isolate.send({ type: 'read', bytes }));
@@ -130,7 +130,7 @@ export function runIn(
   });
 }
 
-/** What one job leaves behind must not count against the cap of the next. */
+/** Whether the isolate may be reused: memory that one job leaves behind must not count against the cap of the next. */
 function isLight({ maxMemoryMb }: Isolation, heapBytes: number): boolean {
   return maxMemoryMb === null || heapBytes < (maxMemoryMb * mib) / 2;
 }

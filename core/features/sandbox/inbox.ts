@@ -1,6 +1,6 @@
 /**
- * What comes out of an isolate is a stranger's data: the handler has the same channel as the code that runs it, and may send
- * anything. So a message counts when it has the nonce of its isolate, which only that code knows, and the shape of its type.
+ * Checks messages from an isolate. The handler can use the same channel as the code that runs it, so it may send anything.
+ * A message is accepted if it has the shape of its type and the isolate's nonce, which the handler does not know.
  */
 
 import { withoutStack } from './errors.ts';
@@ -13,20 +13,20 @@ import {
   type Thrown,
 } from './messages.ts';
 
-/** More than a library sends that takes the channel for its own. */
+/** More messages than a library sends that mistakes the channel for its own. */
 const mostStrange = 1_000;
 
-/** @param flooded called when one attempt has sent too many messages that are not to be taken */
+/** @param flooded called when one attempt has sent too many invalid messages */
 export function createInbox(nonce: string, flooded: (error: Error) => void) {
   let strange = 0;
   return {
-    /** `null` for a message that is not to be taken. */
+    /** `null` = the message is invalid. */
     read(data: unknown): FromIsolate | null {
       const message = readMessage(data, nonce);
       if (!message && ++strange === mostStrange) flooded(withoutStack(flood));
       return message;
     },
-    /** Another attempt begins. */
+    /** Starts the count for another attempt. */
     begin(): void {
       strange = 0;
     },
@@ -50,7 +50,7 @@ const isTextOrNull = (x: unknown): boolean => x === null || isText(x);
 const isSize = (x: unknown): boolean => Number.isSafeInteger(x) && (x as number) >= 0;
 const isNumber = (x: unknown): boolean => typeof x === 'number';
 
-/** What a question asks for is checked by what answers it. */
+/** The members of a question are not checked here: the call that answers it checks them. */
 const shapes: Readonly<Record<FromIsolate['type'], Shape>> = {
   log: ({ message, fields, bytes }) => isText(message) && isRecord(fields) && isSize(bytes),
   overflow: () => true,
@@ -64,7 +64,7 @@ const shapes: Readonly<Record<FromIsolate['type'], Shape>> = {
   crashing: ({ error }) => isThrown(error),
 };
 
-/** Their payloads are read one by one, when their turn comes. */
+/** Does not parse the payloads: each is parsed when its turn comes. */
 function areItems(items: unknown): boolean {
   if (!Array.isArray(items) || items.length > mostItems) return false;
   let chars = 0;

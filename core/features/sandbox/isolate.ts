@@ -11,17 +11,17 @@ import { type FromIsolate, type ToIsolate, unpackError } from './messages.ts';
 
 export interface Isolate {
   readonly isolation: Isolation;
-  /** Of the process that runs the jobs: for a thread our own. */
+  /** The process that runs the jobs. For a thread it is our own. */
   readonly pid: number;
   send(message: ToIsolate): void;
-  /** Whether it keeps this program from ending. */
+  /** `true` keeps this program running while the isolate lives. */
   hold(yes: boolean): void;
-  /** Stops it whatever it is doing. */
+  /** Stops it at once, even if its code is blocked. */
   kill(): void;
   /** Resolves when it is gone. */
   readonly gone: Promise<void>;
   onMessage: (message: FromIsolate) => void;
-  /** It ended by itself. */
+  /** Called when it ended without `kill()`. */
   onCrash: (error: Error) => void;
 }
 
@@ -35,8 +35,8 @@ export function startIsolate(isolation: Isolation): Isolate {
 }
 
 /**
- * V8 ends the whole process, not the thread, when one step allocates past the thread's limit. So the cap is watched
- * from outside, and V8's own limit lies so far above it that few programs get there within one look.
+ * If a single allocation exceeds the limit of a thread, V8 ends the whole process, not only the thread. So the cap is checked
+ * from outside every `lookMs`, and V8's own limit is `headroomMb` above it: few programs get there between two checks.
  */
 const headroomMb = 1024;
 const lookMs = 25;
@@ -114,9 +114,9 @@ function startProcess(isolation: Isolation): Isolate {
       ...(maxMemoryMb === null ? [] : [`--max-old-space-size=${maxMemoryMb}`]),
     ],
     serialization: 'advanced',
-    // What a handler prints goes where the worker's own output goes, also the last line before it is killed.
+    // The handler prints to the worker's own output, so that even its last line before a kill is seen.
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // A process group of its own: Ctrl-C reaches only the worker, and a kill reaches what the handler has started.
+    // A process group of its own: Ctrl-C reaches only the worker, and a kill also reaches processes that the handler has started.
     detached: process.platform !== 'win32',
   });
   let killed = false;
@@ -125,7 +125,7 @@ function startProcess(isolation: Isolation): Isolate {
     const end = (why: Error) => {
       const wasKilled = killed;
       killed = true;
-      killGroup(child); // also when it ended by itself: what it had started goes with it
+      killGroup(child); // even if it ended by itself: processes that it started are killed too
       resolve();
       if (!wasKilled) isolate.onCrash(why);
     };
@@ -149,7 +149,7 @@ function startProcess(isolation: Isolation): Isolate {
     gone,
     send: (message) => {
       if (message.type === 'run') inbox.begin();
-      child.send(message, () => {}); // onCrash reports the end of one that is ending anyway
+      child.send(message, () => {}); // an error here means that the process is ending, which onCrash reports
     },
     hold(yes) {
       const what = yes ? 'ref' : 'unref';
@@ -172,11 +172,11 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    child.kill('SIGKILL'); // nobody left in the group, or no groups on this platform
+    child.kill('SIGKILL'); // the group is empty, or the platform has no process groups
   }
 }
 
-/** Options of the program that must not be repeated in a child: its script, its debugger, its watch mode. */
+/** Node options that must not be passed on to a child: script, debugger, watch mode. */
 const notForChildren =
   /^--(eval|print|input-type|inspect|watch|test|run|check|interactive|max-old-space-size)\b/;
 

@@ -1,6 +1,6 @@
 /**
- * Log lines on their way out of an isolate. A handler may write them faster than the worker reads, and what waits in between is in
- * the worker's memory: so only so much waits, and what comes meanwhile is left out.
+ * Sends log lines out of an isolate. Lines that the worker has not read yet take its memory, so at most `mostBytes` may be unread:
+ * a handler that logs faster loses the lines beyond that.
  */
 
 import { serialize } from 'node:v8';
@@ -8,18 +8,18 @@ import { serialize } from 'node:v8';
 export interface LogEntry {
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** As it travels. */
+  /** The size of the serialized line. */
   readonly bytes: number;
 }
 
-/** Sent, and not yet read. */
+/** The most that may be sent and not yet read. */
 const mostBytes = 1_048_576;
-/** The worker says so often what it has read. */
+/** The worker confirms what it has read after this many bytes. */
 const readBytes = 65_536;
 
-export const overflow = `The handler logs faster than its worker reads, more than ${mostBytes} bytes at once: the lines that come meanwhile are left out.`;
+export const overflow = `The handler logs faster than its worker reads: more than ${mostBytes} bytes are unread. Further lines are dropped until the worker catches up.`;
 
-/** In the isolate, for one attempt. @param full called once, when a line is left out */
+/** In the isolate, for one attempt. @param full called once, when the first line is dropped */
 export function createLog(send: (entry: LogEntry) => void, full: () => void) {
   let waiting = 0;
   let isFull = false;
@@ -35,14 +35,14 @@ export function createLog(send: (entry: LogEntry) => void, full: () => void) {
         isFull = true;
       }
     },
-    /** The worker has read so much of them. */
+    /** The worker has read this many bytes. */
     read(bytes: number): void {
       waiting -= bytes;
     },
   };
 }
 
-/** In the worker, for one attempt: counts what is read, and says it now and then. */
+/** In the worker, for one attempt: counts the bytes that were read, and confirms them every `readBytes`. */
 export function countRead(say: (bytes: number) => void): (entry: LogEntry) => void {
   let read = 0;
   return ({ bytes }) => {
@@ -53,7 +53,7 @@ export function countRead(say: (bytes: number) => void): (entry: LogEntry) => vo
   };
 }
 
-/** `null` for what cannot leave the isolate. */
+/** `null` = the fields cannot be cloned, so they cannot leave the isolate. */
 function entryOf(message: string, fields: Readonly<Record<string, unknown>>): LogEntry | null {
   try {
     return { message, fields, bytes: serialize({ message, fields }).byteLength };

@@ -1,4 +1,4 @@
-/** What a worker and its isolate say to each other: plain data that survives a structured clone. */
+/** The messages between a worker and its isolate: plain data that survives a structured clone. */
 
 import {
   type ErrorCode,
@@ -22,17 +22,17 @@ import type { Progress } from './progress.ts';
 export type ToIsolate =
   | { readonly type: 'run'; readonly facts: RunFacts; readonly input: unknown }
   | { readonly type: 'abort'; readonly reason: Thrown }
-  /** So much of the log lines was read. */
+  /** The worker has read this much of the log lines. */
   | { readonly type: 'read'; readonly bytes: number }
-  /** The step that this asks for is to be done. */
+  /** Do the work of this step. */
   | { readonly type: 'work'; readonly ask: number; readonly idempotencyKey: string }
-  /** The next items of the batch that this asks for are wanted, at most so many. */
+  /** Send the next items of this batch, at most `most`. */
   | { readonly type: 'pull'; readonly ask: number; readonly most: number }
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly type: 'refusal'; readonly ask: number; readonly error: Thrown };
 
 export type Question =
-  /** Whether the handler may begin, now that all is loaded and checked. Refused when the attempt has ended meanwhile. */
+  /** Everything is loaded and checked: may the handler begin? Refused if the attempt has ended meanwhile. */
   | { readonly verb: 'begin' }
   | { readonly verb: 'progress'; readonly args: Progress }
   | {
@@ -45,7 +45,7 @@ export type Question =
   | FlowQuestion;
 
 export type DurableQuestion =
-  /** Answered with what is remembered of it, after `did` where it was not done yet. */
+  /** Answered with the stored result of the step. If there is none, the worker sends `work` first and waits for `did`. */
   | { readonly verb: 'step'; readonly name: string }
   | { readonly verb: 'sleep'; readonly time: number | string }
   | { readonly verb: 'waitFor'; readonly event: string; readonly options: WaitOptions }
@@ -61,15 +61,15 @@ export type DurableQuestion =
       readonly options: EmitOptions | undefined;
     };
 
-/** Jobs are `{ name }`. */
+/** Jobs are sent as `{ name }`. */
 export type FlowQuestion =
   | {
       readonly verb: 'batch';
       readonly name: string;
       readonly options: Readonly<Record<string, unknown>>;
-      /** Each item was made a child by the handler's `map`. */
+      /** The handler's `map` has turned each item into a child. */
       readonly maps: boolean;
-      /** What the handler gave that is no iterable. */
+      /** The handler's `items`, if they are not iterable: the worker refuses them. */
       readonly items?: unknown;
     }
   | {
@@ -81,33 +81,33 @@ export type FlowQuestion =
 
 /** One item of a batch. */
 export interface SentItem {
-  /** The name of its job; `null` = that of the batch. */
+  /** The name of its job; `null` = the job of the batch. */
   readonly job: string | null;
   /** JSON; `null` = nothing. */
   readonly payload: string | null;
   readonly options: unknown;
-  /** What keeps it from being a child. */
+  /** Why the item cannot be sent; `null` = it can. */
   readonly error: Thrown | null;
 }
 
-/** In one message, and in the worker's memory at a time. */
+/** Items in one message; the worker holds no more than these at a time. */
 export const mostItems = 100;
-/** Of the payloads in one message, as JSON; the last one may reach beyond. */
+/** Characters of the payloads in one message, as JSON. Only the last payload may exceed it. */
 export const mostItemChars = 262_144;
 
-/** Of the result of one step, as JSON: all steps of a job together may not have more. */
+/** Characters of the result of one step, as JSON. All steps of a job together have the same limit. */
 export const mostStepChars = 262_144;
 
 export type FromIsolate =
   | ({ readonly type: 'log' } & LogEntry)
-  /** Lines are left out. */
+  /** Log lines are dropped. */
   | { readonly type: 'overflow' }
   | { readonly type: 'ask'; readonly ask: number; readonly question: Question }
-  /** The work of a step has returned this: JSON, or nothing. */
+  /** The work of a step has returned. `text`: JSON; `null` = it returned nothing. */
   | { readonly type: 'did'; readonly ask: number; readonly text: string | null }
-  /** It has thrown. */
+  /** The work of a step has thrown. */
   | { readonly type: 'undone'; readonly ask: number; readonly error: Thrown }
-  /** So much of a batch: `done` at the end of its items, `error` where they have stopped. */
+  /** Items of a batch. `done`: these are the last ones. `error`: the iterable has thrown. */
   | {
       readonly type: 'items';
       readonly ask: number;
@@ -118,27 +118,27 @@ export type FromIsolate =
   | ({ readonly type: 'returned'; readonly output: Output } & MemoryUse)
   /** `spoiled`: nothing more can run in this isolate. */
   | ({ readonly type: 'failed'; readonly error: Thrown; readonly spoiled: boolean } & MemoryUse)
-  /** The last words of a process that an uncaught error is about to end. */
+  /** An uncaught error is about to end the process. */
   | { readonly type: 'crashing'; readonly error: Thrown };
 
 export interface MemoryUse {
-  /** In use when the attempt has ended. */
+  /** Used heap at the end of the attempt. */
   readonly heapBytes: number;
-  /** Of a process the most that was ever resident; of a thread `heapBytes`, because it shares its process. */
+  /** Peak resident memory of a process. For a thread the same as `heapBytes`, because it shares its process. */
   readonly peakBytes: number;
 }
 
-/** Something that was thrown, as data. */
+/** A thrown value, as data. */
 export interface Thrown {
   readonly kind: 'permanent' | 'retry-after' | 'snooze' | 'rate-limited' | 'longshore' | 'error' | 'value';
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;
-  /** A LongshoreError's code, or what Node and many libraries put on theirs (`ECONNRESET`). */
+  /** The code of a LongshoreError, of Node or of a library (`ECONNRESET`). */
   readonly code: string | number | null;
   readonly retryAfterMs: number;
   readonly issues: readonly PayloadIssue[] | null;
-  /** What caused it; those beyond the fifth are left out. */
+  /** `cause` of the error; causes beyond the fifth are left out. */
   readonly cause: Thrown | null;
 }
 
@@ -195,8 +195,8 @@ const withDelay = {
 } as const;
 
 /**
- * The same class again where it is ours or the language's; any other error keeps name, message, stack and code, and so does one of
- * ours with a delay or a code that is none.
+ * Makes an error of the same class, if the class is ours or the language's. Any other error becomes a plain `Error` with the same
+ * name, message, stack and code; so does one of ours whose delay or code is invalid.
  */
 export function unpackError(thrown: Thrown): unknown {
   const { kind, name, message, stack, code, retryAfterMs, issues, cause } = thrown;

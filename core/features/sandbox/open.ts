@@ -1,8 +1,8 @@
-/** Questions of an isolate that take memory of the worker until they are answered. */
+/** Limits the open questions of an isolate, which take the worker's memory until they are answered. */
 
 import { LongshoreError } from '../../base/errors.ts';
 
-/** Lets so many run at once, each under a number of its own. @param what for people: `steps, waits and events` */
+/** Lets at most `most` run at once, each under its own number. @param what for the message: `steps, waits and events` */
 export function createOpen(most: number, what: string) {
   const open = new Set<number>();
   return async <T>(ask: number, work: () => Promise<T>): Promise<T> => {

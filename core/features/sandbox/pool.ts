@@ -1,4 +1,4 @@
-/** Keeps isolates warm: an import costs far more than a job, so an isolate that is healthy takes the next one too. */
+/** Keeps isolates warm: importing a module costs far more than a job, so a healthy isolate also runs the next job. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Isolation } from '../../kernel/app/isolation.ts';
@@ -6,9 +6,9 @@ import { type Isolate, startIsolate } from './isolate.ts';
 
 export type Pool = ReturnType<typeof createPool>;
 
-/** An idle isolate holds some 10 MiB (thread) or 50 MiB (process), so not for ever. */
+/** An idle isolate takes some 10 MiB (thread) or 50 MiB (process), so it is ended after this time. */
 const defaultIdleMs = 30_000;
-/** Code that cannot be stopped in a thread must not hold up a shutdown. */
+/** `end()` waits this long, because a thread may run code that cannot be stopped. */
 const patienceMs = 1_000;
 
 export function createPool({ idleMs = defaultIdleMs }: { idleMs?: number } = {}) {
@@ -16,7 +16,7 @@ export function createPool({ idleMs = defaultIdleMs }: { idleMs?: number } = {})
   const idle = new Map<Isolate, NodeJS.Timeout>();
   const busy = new Set<Isolate>();
   const dying = new Set<Isolate>();
-  /** The most that ever worked at once, which is never above the worker's concurrency; no more are kept. */
+  /** The most isolates that were ever busy at once, at most the worker's concurrency. No more than these are kept. */
   let peak = 0;
 
   function kill(isolate: Isolate): void {
@@ -60,12 +60,12 @@ export function createPool({ idleMs = defaultIdleMs }: { idleMs?: number } = {})
       trim();
       return isolate;
     },
-    /** It is stopping. The next job gets another one, until `give` brings this one back or it is gone. */
+    /** Marks an isolate as stopping: it gets no job until `give` returns it. */
     ending(isolate: Isolate): void {
       busy.delete(isolate);
       dying.add(isolate);
     },
-    /** Its job has ended. */
+    /** Returns an isolate whose job has ended. */
     give(isolate: Isolate, healthy: boolean) {
       busy.delete(isolate);
       dying.delete(isolate);
@@ -76,19 +76,19 @@ export function createPool({ idleMs = defaultIdleMs }: { idleMs?: number } = {})
       idle.set(isolate, setTimeout(() => kill(isolate), idleMs).unref());
       trim();
     },
-    /** Kills what is idle or ending; resolves when they are gone, or after `patienceMs`. */
+    /** Kills idle and stopping isolates. Resolves when they are gone, or after `patienceMs`. */
     async end(): Promise<void> {
       const leaving = [...idle.keys(), ...dying];
       if (leaving.length === 0) return;
       for (const isolate of leaving) {
-        isolate.hold(true); // or a program with nothing else to do would end in the middle of this wait
+        isolate.hold(true); // else a program with nothing else to do would end during this wait
         kill(isolate);
       }
       const gone = Promise.all(leaving.map((isolate) => isolate.gone));
       await Promise.race([gone, delay(patienceMs, undefined, { ref: false })]);
       for (const isolate of leaving) isolate.hold(false);
     },
-    /** All that live, and those of them that wait for a job; for tests and measurements. */
+    /** All living isolates, and the idle ones; for tests and measurements. */
     all: (): Isolate[] => [...idle.keys(), ...busy, ...dying],
     idle: (): Isolate[] => [...idle.keys()],
   };

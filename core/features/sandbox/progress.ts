@@ -1,16 +1,16 @@
-/** Progress that is reported more often than anybody reads it, as for every row of a file: only the last report counts. */
+/** Thins out progress reports: a handler may report for every row of a file, but only the last report counts. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
 export type Progress = readonly [done: number, total: number | undefined, message: string | undefined];
 
 const restMs = 100;
-/** A store that does not answer must not undo what the handler has done. */
+/** `flush` waits this long: a store that does not answer must not fail a handler that has succeeded. */
 const patienceMs = 500;
 
 /**
- * In the isolate: sends one report, and then nothing for `restMs`. Of the reports in between the last one follows. Each report
- * resolves with the worker's latest answer.
+ * In the isolate: sends a report at most every `restMs`. Later reports replace the one that waits. Each report resolves with the
+ * worker's latest answer.
  */
 export function createReporter(send: (progress: Progress) => Promise<boolean>) {
   let sent: Promise<boolean> | null = null;
@@ -21,7 +21,7 @@ export function createReporter(send: (progress: Progress) => Promise<boolean>) {
     resting = undefined;
     if (!waiting) return;
     sent = send(waiting);
-    sent.catch(() => {}); // those who wait for it hear of it
+    sent.catch(() => {}); // the callers of report() get the error
     waiting = null;
     resting = setTimeout(next, restMs).unref();
   }
@@ -42,7 +42,7 @@ export function createReporter(send: (progress: Progress) => Promise<boolean>) {
   };
 }
 
-/** In the worker: one call at a time. Of those that come meanwhile the last is made, and all of them get its answer. */
+/** In the worker: one call at a time. Calls that come meanwhile become one call with the last arguments, and share its answer. */
 export function lastOnly<Args extends readonly unknown[], Answer>(
   work: (...args: Args) => Promise<Answer>,
 ): (...args: Args) => Promise<Answer> {

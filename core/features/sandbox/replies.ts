@@ -1,4 +1,4 @@
-/** What the worker has asked an isolate for, and waits for. */
+/** The requests of the worker to an isolate that wait for a reply. */
 
 import type { Isolate } from './isolate.ts';
 import type { ToIsolate } from './messages.ts';
@@ -16,13 +16,13 @@ export function createReplies<T>(isolate: Isolate) {
       isolate.send(message);
       return reply.promise;
     },
-    /** `undefined` = nobody waits for it: it is dropped. */
+    /** `undefined` = no request waits for this reply: drop it. */
     take(ask: number): PromiseWithResolvers<T> | undefined {
       const reply = open.get(ask);
       open.delete(ask);
       return reply;
     },
-    /** The attempt is over, or its isolate is. */
+    /** Rejects all requests: the attempt or its isolate has ended. */
     end(reason: unknown): void {
       over = { reason };
       for (const reply of open.values()) reply.reject(reason);

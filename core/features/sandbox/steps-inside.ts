@@ -1,4 +1,4 @@
-/** `ctx.step` and its kin in an isolate: the worker remembers, and says when a step's own code is to run. It runs here. */
+/** `ctx.step` and its kin in an isolate: the worker keeps the results and says when to run a step, and the step's code runs here. */
 
 import { config, LongshoreError, PermanentError } from '../../base/errors.ts';
 import { assertJson } from '../../base/json.ts';
@@ -12,14 +12,14 @@ type Durable = Pick<HandlerContext, 'step' | 'sleep' | 'waitFor' | 'waitForBatch
 export interface StepsInside {
   /** The members of the context. */
   readonly ctx: Durable;
-  /** The worker wants this step to be done. */
+  /** Runs this step for the worker. */
   perform(ask: number, idempotencyKey: string): void;
 }
 
 interface Waiting {
   readonly name: string;
   readonly work: (step: StepContext) => unknown;
-  /** What it threw: the handler catches that very error, and not a copy. */
+  /** The error that the step threw: the handler catches this very object, not a copy. */
   thrown?: { readonly error: unknown };
 }
 
@@ -34,7 +34,10 @@ export function createStepsInside(
 
   const asked = async (question: Question, started?: (number: number) => void): Promise<unknown> => {
     if (hasEnded())
-      throw new LongshoreError('LEASE_LOST', 'The attempt has ended; it begins no step any more.');
+      throw new LongshoreError(
+        'LEASE_LOST',
+        'A step, sleep, wait or emit was called after the attempt had ended.',
+      );
     return ask(question, started);
   };
 

@@ -1,4 +1,4 @@
-/** The worker's side of the steps of an isolated handler: it checks, remembers and answers, and has the isolate do the work. */
+/** The worker's side of the steps of an isolated handler: it keeps the results, and asks the isolate to run a step that has none. */
 
 import type { HandlerContext } from '../../kernel/app/job.ts';
 import type { Isolate } from './isolate.ts';
@@ -6,7 +6,7 @@ import { type DurableQuestion, type FromIsolate, unpackError } from './messages.
 import { createOpen } from './open.ts';
 import { createReplies } from './replies.ts';
 
-/** At once, of one attempt: each takes memory of the worker until it is answered. */
+/** Open questions per attempt. Each takes the worker's memory until it is answered. */
 const mostOpen = 1_000;
 
 export function createStepsOutside(isolate: Isolate, ctx: HandlerContext) {

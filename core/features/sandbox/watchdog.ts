@@ -1,6 +1,6 @@
 /**
- * A thread of a process isolate. When the worker's process is killed its isolates must not go on, and one whose event
- * loop is blocked cannot see that its parent is gone. This thread can, and ends the whole process group.
+ * A thread of a process isolate. If the worker's process is killed, its isolates must end, too. An isolate whose event loop is
+ * blocked cannot see that its parent is gone, but this thread can: it kills the whole process group.
  */
 
 const parent = Number(process.argv[2]);

@@ -21,26 +21,25 @@ export const crossings = {
       'another release',
       'another tenant over HTTP',
     ),
-    cancel: 'It is rolled back at once, and the statement under way is cancelled.',
+    cancel: 'The transaction is rolled back at once, and the running statement is cancelled.',
     'a store that is away':
-      'A transaction that cannot begin or commit leaves nothing behind: the job comes back when its lease is over.',
-    'a worker that is killed': 'It is rolled back: nothing is half written.',
-    'a stale owner': 'It is rolled back: only the owner of the lease can commit.',
-    move: 'The jobs arrive, but a target without transactions gets no worker of this app (`CONFIG`).',
+      'A transaction that cannot begin or commit leaves nothing behind: the job comes back when its lease ends.',
+    'a worker that is killed': 'The transaction is rolled back: nothing is half written.',
+    'a stale owner': 'The transaction is rolled back: only the owner of the lease can commit.',
+    move: 'The jobs arrive, but on a target without transactions no worker of this app starts (`CONFIG`).',
     'a late relay of an outbox':
-      'The row of the outbox is part of your transaction. A handler with a transaction runs as the target allows.',
+      'The outbox row is part of your transaction. A handler with a transaction needs a target that has transactions.',
     failover: 'A call with `tx` does not go to the second backend: it throws `BACKEND`.',
     'a transaction':
-      'What the handler writes through `ctx.tx`, its jobs with `{ tx: ctx.tx }`, its key and its ack commit together.',
+      'The writes through `ctx.tx`, jobs enqueued with `{ tx: ctx.tx }`, the idempotency key and the ack commit together.',
     'an isolated handler': {
       refuses: 'CONFIG',
       means: '`transaction` and `isolate` are refused together: a transaction cannot leave its process.',
     },
-    testApp:
-      'The handler runs. What it asks of `ctx.tx` fails unless the test gives `testApp` a `transaction`.',
+    testApp: 'The handler runs. Its calls on `ctx.tx` fail unless the test gives `testApp` a `transaction`.',
     check: {
       refuses: 'CONFIG',
-      means: 'Named is each job with `transaction: true`, on every backend but Postgres.',
+      means: 'The check names each job with `transaction: true`, on every backend except Postgres.',
     },
   },
 } satisfies Crossings;

@@ -73,7 +73,7 @@ describe.each([
       expect.stringMatching(/^true PAYLOAD: The payload does not fit .* n$/),
       expect.stringMatching(/^true PAYLOAD: Expected plain JSON data at payload.n, got a Map/),
       expect.stringMatching(/^true OPTION: Expected delayMs to be 0 or more, got -1/),
-      expect.stringMatching(/^true OPTION: Expected plain data, got what cannot leave the isolate/),
+      expect.stringMatching(/^true OPTION: Expected plain data, got a value that cannot leave the isolate/),
     ]);
   });
 
