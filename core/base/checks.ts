@@ -25,10 +25,10 @@ export function checkInteger(what: string, value: unknown, least: number): void 
   }
 }
 
-/** The options of a call: an integer of at least so much, a `typeof`, or `''` = other checks look at it. */
+/** How to check each option of a call: the smallest integer, a `typeof`, or `''` = checked elsewhere. */
 export type OptionKinds<Options> = Readonly<Record<keyof Options, number | 'function' | 'boolean' | ''>>;
 
-/** Options that had another name in the first versions. */
+/** Options that were renamed after the first versions: old name, new name. */
 const renamed: Readonly<Record<string, string>> = {
   while: 'during',
   with: 'resultsPayload',
@@ -36,14 +36,14 @@ const renamed: Readonly<Record<string, string>> = {
   backends: 'otherBackends',
 };
 
-/** `null` = nothing that `known` has was ever called so. */
+/** `null` = no option in `known` ever had this name. */
 export function renamedText(given: string, whose: string, known: object): string | null {
   const name = Object.hasOwn(renamed, given) ? renamed[given]! : null;
   if (name === null || !Object.hasOwn(known, name)) return null;
   return `Option ${given} of ${whose} is called ${name} now.`;
 }
 
-/** Where other options are not checked. */
+/** For calls whose options are not checked otherwise. */
 export function refuseRenamed(whose: string, given: object, known: object): void {
   for (const name in given) {
     const text = Object.hasOwn(known, name) ? null : renamedText(name, whose, known);
@@ -53,7 +53,7 @@ export function refuseRenamed(whose: string, given: object, known: object): void
 
 const aType = (type: string): string => `${type.startsWith('o') ? 'an' : 'a'} ${type}`;
 
-/** Throws for an option that there is not, too: in plain JavaScript a typing error would go unnoticed. */
+/** Also throws for an unknown option: in plain JavaScript a typing error would go unnoticed. */
 export function checkOptions<Options>(whose: string, given: Options, kinds: OptionKinds<Options>): void {
   for (const name in given) {
     const value: unknown = given[name];
@@ -66,7 +66,7 @@ export function checkOptions<Options>(whose: string, given: Options, kinds: Opti
     const kind = kinds[name];
     if (typeof kind === 'number') {
       if (value !== undefined) checkInteger(what, value, kind);
-      // Only the type of the value: a text may be a URL with a secret.
+      // Show only the type of the value: a text may be a URL with a secret.
     } else if (kind && value != null && typeof value !== kind)
       throw config(`Expected ${what} to be ${aType(kind)}, got ${aType(typeof value)}.`);
   }

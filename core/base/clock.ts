@@ -1,4 +1,4 @@
-/** Time comes in, so that a test can own it: waiting, and an end for what may take for ever. */
+/** Time is injected, so that a test can control it. */
 
 import { crypto } from './crypto.ts';
 
@@ -7,16 +7,16 @@ export interface Clock {
   now(): number;
   /** Calls `run` once after `delayMs`; the returned function cancels it. */
   after(delayMs: number, run: () => void): () => void;
-  /** For a clock that stands still until a test moves it: lets others of this process go on. @default `after` */
+  /** For a clock that only a test moves: lets other work of this process continue. @default `after` */
   pause?(ms: number): Promise<void>;
   /**
-   * Goes on evenly when the clock of the host is set, for deadlines within this process. Only to be compared with itself.
+   * A monotonic clock for deadlines within this process: setting the host's clock does not change it. Compare its values only with each other.
    * @default now
    */
   steadyNow?(): number;
 }
 
-/** Waits for others, who are done within milliseconds. */
+/** Waits for others that need only milliseconds. */
 export const pause = (clock: Clock, ms: number): Promise<void> =>
   clock.pause?.(ms) ?? new Promise((resolve) => void clock.after(ms, resolve));
 
@@ -34,7 +34,7 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** The result of `work`, or after `ms` the result or error of `late`; `work` then continues unobserved. */
+/** Resolves or rejects as `work` does, or after `ms` as `late` does; `work` then continues unobserved. */
 export async function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => T): Promise<T> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const cancel = clock.after(Math.max(0, ms), resolve);
@@ -43,13 +43,13 @@ export async function within<T>(clock: Clock, ms: number, work: Promise<T>, late
 
 export const steadyNow = (clock: Clock): number => (clock.steadyNow ?? clock.now)();
 
-/** The same clock for whatever lives and dies with this process. */
+/** The same clock in monotonic time, for state that lives only in this process. */
 export const steadyClock = (clock: Clock): Clock => ({ now: () => steadyNow(clock), after: clock.after });
 
 /** `setTimeout` holds 31 bits; a longer delay would fire at once. */
 const longestTimerMs = 2_147_483_647;
 
-/** The last moment that a `Date` can tell. */
+/** The last moment that a `Date` can hold. */
 export const latestMs = 8.64e15;
 
 /** Looked up once: `performance` is a getter, and costs as much as the time itself. */
@@ -79,7 +79,7 @@ export const systemClock: Clock = {
  */
 export function uuidv7(now: number): string {
   if (now !== front.at) front = { at: now, text: frontOf(now) };
-  // A version 4 UUID has its random bits where version 7 wants them; only the front and the version change.
+  // A version 4 UUID has its random bits in the same places; only the front and the version differ.
   return front.text + crypto().randomUUID().slice(15);
 }
 
@@ -88,5 +88,5 @@ function frontOf(now: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7`;
 }
 
-/** The front of the last id: ids of a large batch are made within few milliseconds. */
+/** The front of the last id: the ids of a large batch share few of them. */
 let front = { at: 0, text: frontOf(0) };

@@ -1,4 +1,4 @@
-/** `node:crypto`, loaded when it is first needed: loading it takes as long as loading all of Longshore's core. */
+/** `node:crypto`, loaded on first use: loading it takes as long as loading the rest of Longshore's core. */
 
 type Crypto = typeof import('node:crypto');
 

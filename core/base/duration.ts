@@ -2,7 +2,7 @@ import { LongshoreError, shown } from './errors.ts';
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A length of time in ms, from a number of ms or text like `90s`, `15m`, `2h`, `2d`. Throws `OPTION` for anything else. */
+/** A duration in ms, from a number of ms or a text like `90s`, `15m`, `2h`, `2d`. Throws `OPTION` for anything else. */
 export function millis(what: string, time: unknown): number {
   if (typeof time === 'number' && Number.isFinite(time) && time >= 0) return time;
   const [, amount, unit] = (typeof time === 'string' && /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(time)) || [];
@@ -13,7 +13,7 @@ export function millis(what: string, time: unknown): number {
   );
 }
 
-/** `850 ms`, `4.2 s`, `3 min`, `2 h`, `5 d`: two digits are enough to judge by. */
+/** A duration for people, with two digits: `850 ms`, `4.2 s`, `3 min`, `2 h`, `5 d`. */
 export function span(ms: number): string {
   const sign = ms < 0 ? '-' : '';
   const size = Math.abs(ms);

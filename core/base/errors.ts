@@ -1,4 +1,4 @@
-/** Every code Longshore can raise; `docs/errors.md` explains each, and a test keeps the two equal. */
+/** All error codes of Longshore. `docs/errors.md` explains each; a test keeps the two lists equal. */
 export const errorCodes = [
   'CONFIG',
   'OPTION',
@@ -43,8 +43,8 @@ export interface PayloadIssue {
 }
 
 /**
- * Marks what a class makes, so that `instanceof` knows it though another copy of this package has made it: workspaces and bundles may have
- * several, and a handler's errors decide what happens to its job. A user's subclass keeps its own `instanceof`.
+ * Lets `instanceof` recognise an error that another copy of this package created. Workspaces and bundles may hold several copies, and a
+ * handler's errors decide what happens to its job. A user's subclass keeps the usual `instanceof`.
  */
 function branded(Class: abstract new (...given: never[]) => Error, name: string): void {
   const brand = Symbol.for(`longshore.${name}`);
@@ -57,13 +57,10 @@ function branded(Class: abstract new (...given: never[]) => Error, name: string)
   });
 }
 
-/**
- * The one error class. `message` says what was expected, what came and what to do;
- * `code` is stable and is what programs should compare.
- */
+/** The error class of Longshore. `message` says what is wrong and what to do. Programs should compare `code`, which is stable. */
 export class LongshoreError extends Error {
   readonly code: ErrorCode;
-  /** With `PAYLOAD`, when a schema has refused: what is wrong, path by path. */
+  /** With `PAYLOAD` from a schema: the faults, path by path. */
   declare readonly issues?: readonly PayloadIssue[];
 
   constructor(
@@ -80,13 +77,13 @@ export class LongshoreError extends Error {
 
 branded(LongshoreError, 'LongshoreError');
 
-/** Thrown by a handler: no retry can help, so the job goes to the dead letters at once. */
+/** Throw it in a handler when no retry can help: the job goes to the dead letters at once. */
 export class PermanentError extends Error {
   override readonly name = 'PermanentError';
 }
 branded(PermanentError, 'PermanentError');
 
-/** Thrown by a handler: try again after `retryAfterMs` (366 days at most), whatever the job's policy says. */
+/** Throw it in a handler to retry after `retryAfterMs` (at most 366 days) instead of the delay of the job's policy. */
 export class RetryAfterError extends Error {
   override readonly name: string = 'RetryAfterError';
   readonly retryAfterMs: number;
@@ -106,8 +103,8 @@ export class RetryAfterError extends Error {
 branded(RetryAfterError, 'RetryAfterError');
 
 /**
- * Thrown by a handler: not now. Like `RetryAfterError`, but no attempt is spent, and nothing has failed. So nothing ends a job that
- * snoozes for ever, but its `expiresInMs`.
+ * Throw it in a handler to run the job later. Unlike `RetryAfterError` it is no failure and spends no attempt. So only `expiresInMs` ends a job
+ * that always snoozes.
  */
 export class SnoozeError extends RetryAfterError {
   override readonly name: string = 'SnoozeError';
@@ -118,7 +115,7 @@ export class SnoozeError extends RetryAfterError {
 }
 branded(SnoozeError, 'SnoozeError');
 
-/** Thrown by `ctx.rateLimited()`: all jobs that share the job's rate wait too. */
+/** Thrown by `ctx.rateLimited()`: all jobs under the same rate wait too. */
 export class RateLimitedError extends SnoozeError {
   override readonly name = 'RateLimitedError';
 }
@@ -128,7 +125,7 @@ export function config(message: string): LongshoreError {
   return new LongshoreError('CONFIG', message);
 }
 
-/** `value` as a short, safe piece of an error message: its type and, for simple values, its text. */
+/** `value` as a short, safe part of an error message: its type and, for simple values, its text. */
 export function shown(value: unknown): string {
   if (typeof value === 'string')
     return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);

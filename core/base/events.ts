@@ -1,4 +1,4 @@
-/** Everything Longshore reports is one of these plain objects. None of them holds a payload. */
+/** The events of Longshore, as plain objects. None of them contains a payload. */
 
 import type { LongshoreError } from './errors.ts';
 
@@ -11,15 +11,15 @@ export interface JobFacts {
   readonly queue: string;
   readonly attempt: number;
   readonly tenantId: string | null;
-  /** Who caused it. */
+  /** The actor that caused the job. */
   readonly actorId: string | null;
-  /** The id of the request that caused the job, from its context. */
+  /** Id of the request that caused the job, from its context. */
   readonly requestId: string | null;
   /** W3C Trace Context. */
   readonly traceparent: string | null;
 }
 
-/** `asked`: an operator wants it to drain. `orphaned`: npm has started the process, and has ended. */
+/** `asked`: an operator asked it to drain. `orphaned`: npm started the process, and npm has ended. */
 export type StopReason =
   | 'signal'
   | 'asked'
@@ -37,7 +37,7 @@ export type AlertSeverity = 'warning' | 'critical';
 interface AlertFacts {
   readonly alert: string;
   readonly severity: AlertSeverity;
-  /** The queue or the schedule; empty for the whole app. */
+  /** The queue or the schedule; empty = the whole app. */
   readonly subject: string;
   readonly value: number | null;
   readonly message: string;
@@ -45,7 +45,7 @@ interface AlertFacts {
 
 export type LongshoreEvent =
   | {
-      /** For what counts: no log prints it. In a transaction it comes before the commit. Not for a job that was there already. */
+      /** For counters: no log prints it. In a transaction it is emitted before the commit. Not emitted for a job that exists already. */
       readonly type: 'job.enqueued';
       readonly id: string;
       readonly job: string;
@@ -58,20 +58,20 @@ export type LongshoreEvent =
   | ({
       readonly type: 'job.settled';
       readonly outcome: Outcome;
-      /** `false`: the lease was lost, so this outcome changed nothing. */
+      /** `false` = the lease was lost, so this outcome had no effect. */
       readonly settled: boolean;
-      /** `false`: released as if the attempt had never begun. */
+      /** `false` = released as if the attempt had never begun. */
       readonly counted: boolean;
       readonly durationMs: number;
-      /** How long the job was ready before its first attempt began. `null` for later attempts, and for one that was refused. */
+      /** How long the job was ready before its first attempt began; `null` for later attempts and for a refused one. */
       readonly waitMs: number | null;
-      /** For `requeued`: how long until the next attempt. */
+      /** For `requeued`: the delay until the next attempt. */
       readonly delayMs: number | null;
       readonly reason: string | null;
-      /** For `requeued` without an error: what the job waits for, in words. */
+      /** For `requeued` without an error: the reason of the wait, in words. */
       readonly waits: string | null;
       readonly error: string | null;
-      /** The thrown value, with its stack and cause; `null` = nothing was thrown. */
+      /** The thrown value, with its stack and cause; `null` = none was thrown. */
       readonly cause: unknown;
     } & JobFacts)
   | ({
@@ -87,25 +87,28 @@ export type LongshoreEvent =
       readonly id: string;
     }
   | {
-      /** A tick has enqueued all that the schedule owed up to `at`, be it nothing. */
+      /** A tick has enqueued all jobs of the schedule that were due up to `at`; there may be none. */
       readonly type: 'schedule.checked';
       readonly schedule: string;
       readonly at: number;
     }
   | { readonly type: 'schedule.failed'; readonly schedule: string; readonly error: LongshoreError }
   | {
-      /** Moments for which no job was enqueued: the last job was unfinished (`overlap`), nothing ticked in time (`missed`), or the schedule was paused. */
+      /**
+       * Times for which no job was enqueued: the last job was unfinished (`overlap`), no tick came in time (`missed`), or the schedule was
+       * paused.
+       */
       readonly type: 'schedule.skipped';
       readonly schedule: string;
       readonly reason: 'overlap' | 'missed' | 'paused';
-      /** The first and the last of them. */
+      /** The first and the last of these times. */
       readonly dueAt: number;
       readonly lastDueAt: number;
-      /** How many; counted up to 10,000. */
+      /** How many times; counted up to 10,000. */
       readonly count: number;
     }
   | {
-      /** Nothing has ticked for long: the first moment that was due is handled only now. */
+      /** No tick came for a long time: the job that was due at `dueAt` is enqueued only now. */
       readonly type: 'schedule.late';
       readonly schedule: string;
       readonly dueAt: number;
@@ -119,12 +122,12 @@ export type LongshoreEvent =
       readonly openMs: number;
     }
   | {
-      /** The one that was tried has succeeded: the others follow. */
+      /** The probe has succeeded: the waiting jobs run again. */
       readonly type: 'breaker.closed';
       readonly job: string;
     }
   | {
-      /** The first failure of a series: further ones are not reported until a ping has succeeded. */
+      /** The first failure of a series. Further failures are not reported until a ping has succeeded. */
       readonly type: 'ping.failed';
       readonly schedule: string;
       readonly ping: 'start' | 'success' | 'fail';
@@ -134,14 +137,14 @@ export type LongshoreEvent =
   | ({ readonly type: 'alert.firing' } & AlertFacts)
   | ({ readonly type: 'alert.resolved'; readonly afterMs: number } & AlertFacts)
   | {
-      /** Conditions that cannot be evaluated, and why: when that begins, and at the start of a process. */
+      /** Alerts that cannot be evaluated, and why. Emitted when that begins, and when a process starts. */
       readonly type: 'alert.unavailable';
-      /** Their names, with commas between. */
+      /** Names of the alerts, separated by commas. */
       readonly alert: string;
       readonly message: string;
     }
   | {
-      /** The first of a series: a target does not take its notices. They are sent again later. */
+      /** A target does not accept notices; they are sent again later. Emitted for the first failure of a series. */
       readonly type: 'alert.failed';
       readonly target: string;
       readonly error: LongshoreError;
@@ -153,16 +156,16 @@ export type LongshoreEvent =
       readonly error: LongshoreError;
     }
   | {
-      /** A record could not be written; the jobs themselves are not touched by that. */
+      /** A store could not be written. The jobs are not affected. */
       readonly type: 'store.failed';
       readonly during: string;
       readonly ids: readonly string[];
       readonly error: LongshoreError;
     }
   | {
-      /** A backend did not answer, so another one has taken its new jobs. */
+      /** A backend did not answer, so its new jobs went to another one. */
       readonly type: 'enqueue.failed-over';
-      /** The names that `connect()` was given. */
+      /** The names from `connect()`. */
       readonly backend: string;
       readonly to: string;
       readonly ids: readonly string[];
@@ -170,7 +173,7 @@ export type LongshoreEvent =
       readonly error: LongshoreError;
     }
   | {
-      /** A message that its target will not take; it is kept among the refused ones of the outbox. */
+      /** The target refuses a message of the outbox. It is kept among the outbox's refused messages. */
       readonly type: 'outbox.refused';
       /** The target's name. */
       readonly backend: string;
@@ -218,7 +221,7 @@ export type LongshoreEvent =
       readonly baselineBytes: number;
     }
   | {
-      /** The app's own `onError` or `onDeadLetter` has thrown, hangs, or has too many calls under way. Reported once for each. */
+      /** The app's `onError` or `onDeadLetter` has thrown, hangs, or has too many calls in progress. Reported once for each. */
       readonly type: 'hook.failed';
       readonly hook: 'onError' | 'onDeadLetter';
       readonly error: LongshoreError;
@@ -236,7 +239,7 @@ export type LongshoreEvent =
 export type EventListener = (event: LongshoreEvent) => void;
 
 export interface Events {
-  /** `false` when there is no listener: hot paths ask before they build an event. */
+  /** `false` = there are no listeners. Hot paths check it before they build an event. */
   readonly active: boolean;
   emit(event: LongshoreEvent): void;
   /** Returns a function that ends the subscription. */
@@ -253,9 +256,9 @@ export function createEvents(): Events {
       for (const listener of listeners) {
         try {
           const returned: unknown = listener(event);
-          if (returned instanceof Promise) returned.catch(() => {}); // nor may it end the process
+          if (returned instanceof Promise) returned.catch(() => {}); // nor may a rejection end the process
         } catch {
-          // A broken log sink must not fail a job: the job's effect has already happened.
+          // A broken log sink must not fail a job whose work is done.
         }
       }
     },
@@ -269,10 +272,10 @@ export function createEvents(): Events {
 /** Emits `backend.warning`. */
 export function tellWarning(events: Events, backend: string, message: string): void {
   if (events.active) events.emit({ type: 'backend.warning', backend, message });
-  // Without a listener the process says it, because somebody should know.
+  // Without a listener the process prints it, so that it is not lost.
   else process.emitWarning(message, { code: 'LONGSHORE_BACKEND' });
 }
 
-/** Whether the job only waits, for a slot, a moment or an event: nothing has failed, and nothing was spent. */
+/** Whether the job only waits for a slot, a time or an event: it has not failed, and no attempt was spent. */
 export const isWait = (event: Extract<LongshoreEvent, { type: 'job.settled' }>): boolean =>
   event.settled && event.outcome === 'requeued' && !event.counted && event.error === null;

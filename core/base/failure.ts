@@ -12,15 +12,15 @@ export interface AttemptError {
 
 const longestMessage = 2_000;
 const longestStack = 4_000;
-/** The longest first line of a stack; the message is kept beside the stack. */
+/** The longest first line of a stack; the full message is kept beside the stack. */
 const longestHead = 300;
 const mostFrames = 20;
 const mostFramesOfCause = 6;
 const mostCauses = 5;
-/** Where the first cause begins, and each further one. */
+/** Separates an error from its cause. */
 export const causedBy = '\ncaused by: ';
 
-/** These end attempts from outside of the handler: their stack is our own. */
+/** These errors end attempts from outside of the handler: the stack would be Longshore's own. */
 const ownEnds: readonly ErrorCode[] = [
   ...(['TIMEOUT', 'CANCELLED', 'LEASE_LOST', 'CRASH_LOOP', 'EXPIRED', 'UNKNOWN_JOB'] as const),
   ...(['SIGNATURE', 'UNKNOWN_KEY', 'WRONG_QUEUE', 'ENVELOPE'] as const),
@@ -33,13 +33,13 @@ export function reportError(error: unknown): AttemptError {
   return stack === null ? { code, message } : { code, message, stack };
 }
 
-/** That of a failed attempt, for logs; `null` where an event has none. */
+/** The stack of a failed attempt, for logs; `null` if the event has none. */
 export const stackOf = (event: LongshoreEvent): string | null =>
   event.type === 'job.settled' && event.counted && event.cause !== null
     ? (reportError(event.cause).stack ?? null)
     : null;
 
-/** The stack of an error and those of its causes, as one text; `null` where nothing has one. */
+/** The stacks of an error and its causes, as one text; `null` if there are none. */
 export function stackText(error: unknown): string | null {
   const parts: string[] = [];
   try {
@@ -50,12 +50,12 @@ export function stackText(error: unknown): string | null {
       open.push(...(at.cause === undefined ? innerOf(at) : [at.cause]));
     }
   } catch {
-    // A getter of the error's own has thrown: what was read until then has to do.
+    // A getter of the error has thrown: use the stacks that were read before.
   }
   return parts.length > 0 ? cut(parts.join(causedBy), longestStack) : null;
 }
 
-/** A long message must not take the room of the frames. */
+/** A long message must not displace the frames. */
 function shortened(stack: string, most: number): string {
   const frames = stack.search(/\n {4}at /);
   if (frames < 0) return cut(stack, longestHead);
@@ -69,14 +69,14 @@ function shortened(stack: string, most: number): string {
   );
 }
 
-/** Also one of another realm: Jest runs tests in one of their own. */
+/** Also accepts an error of another realm: Jest runs tests in a realm of their own. */
 const isError = (value: unknown): value is Error => value instanceof Error || isNativeError(value);
 
 /** The errors inside an `AggregateError`. */
 const innerOf = (error: Error): readonly unknown[] =>
   'errors' in error && Array.isArray(error.errors) ? error.errors.slice(0, mostCauses) : [];
 
-/** Anything can be thrown, even what has no text: a report that throws would leave the job unsettled. */
+/** Never throws, even for a value that cannot be converted to text: a report that throws would leave the job unsettled. */
 export function messageOf(error: unknown): string {
   try {
     if (!isError(error)) return textOfValue(error);
@@ -105,7 +105,7 @@ export function toError(error: unknown): Error {
   return isError(error) ? error : new Error(messageOf(error));
 }
 
-/** A driver's error as ours, so that callers meet one class. */
+/** Converts a driver's error to a `LongshoreError`, so that callers see one class. */
 export function backendError(during: string, cause: unknown): LongshoreError {
   return cause instanceof LongshoreError
     ? cause
@@ -114,7 +114,7 @@ export function backendError(during: string, cause: unknown): LongshoreError {
       });
 }
 
-/** At most `length` characters, with an ellipsis if it was cut. */
+/** At most `length` characters; a longer text is cut and ends with an ellipsis. */
 export const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1)}…` : text;
 
@@ -122,7 +122,7 @@ export const cut = (text: string, length: number): string =>
 export const messageWithoutUrls = (error: unknown): string =>
   toError(error).message.replaceAll(/\w+:\/\/\S+/g, '[URL]');
 
-/** Makes a write that only describes: its failure is an event, and changes nothing for the job. `null` = it failed. */
+/** Makes a write that a job does not depend on: a failure is emitted as an event and does not affect the job. `null` = it failed. */
 export async function reportingFailures<T>(
   events: Events,
   during: string,

@@ -4,9 +4,8 @@ import { LongshoreError, shown } from './errors.ts';
 export const maxDepth = 64;
 
 /**
- * Refuses what would not come out of `JSON.parse(JSON.stringify(value))` as it went in (functions, dates, maps,
- * NaN, cycles), and what should not come in from outside (`__proto__` as a key, extreme nesting).
- * Properties whose value is `undefined` are allowed: JSON leaves them out.
+ * Refuses values that `JSON.parse(JSON.stringify(value))` would change (functions, dates, maps, NaN, cycles), and dangerous input (`__proto__`
+ * as a key, extreme nesting). Properties whose value is `undefined` are allowed: JSON leaves them out.
  */
 export function assertJson(value: unknown, path: string, depth = 0): void {
   if (isScalar(value)) return;
@@ -32,12 +31,12 @@ export function assertJson(value: unknown, path: string, depth = 0): void {
       throw new LongshoreError('PAYLOAD', `The key "__proto__" is not accepted, found in ${cut(path)}.`);
     }
     const member = (value as Record<string, unknown>)[key];
-    // The path is only built for what is nested or wrong: most members are neither.
+    // Build the path only for nested or wrong members: most are neither.
     if (!isScalar(member) && member !== undefined) assertJson(member, `${path}.${key}`, depth + 1);
   }
 }
 
-/** Whether it is the `Object.prototype` of another realm: `fetch().json()` and `structuredClone()` have theirs in Jest. */
+/** Whether it is the `Object.prototype` of another realm: in Jest, `fetch().json()` and `structuredClone()` have their own. */
 const isOtherRealms = (proto: object): boolean =>
   Object.getPrototypeOf(proto) === null && Object.hasOwn(proto, 'isPrototypeOf');
 
@@ -55,17 +54,17 @@ function notJson(path: string, got: string): LongshoreError {
 
 const cut = (path: string): string => (path.length > 120 ? `${path.slice(0, 117)}...` : path);
 
-/** Text that every queue and store can keep as it is: without half a surrogate pair, which UTF-8 has not, and without U+0000. */
+/** Whether every queue and store can keep the text unchanged: no half of a surrogate pair, which UTF-8 cannot encode, and no U+0000. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
-/** JSON may escape them. Not every store takes them as they are: Azurite refuses a transaction that has one. */
+/** Escapes U+2028 and U+2029 in JSON. Not every store accepts them raw: Azurite refuses a transaction that contains one. */
 export const withoutSeparators = (json: string): string =>
   json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 
 const quotedNames = new Map<string, string>();
 const mostNames = 1_000;
 
-/** As JSON. For what a program has few of, such as names of jobs, queues and keys. */
+/** The name as JSON, cached. For names of jobs, queues and keys, of which a program has few. */
 export function quoted(name: string): string {
   let text = quotedNames.get(name);
   if (text === undefined) {

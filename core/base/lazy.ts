@@ -1,6 +1,6 @@
-/** Code that is loaded when it is first needed, once. A process starts with no more than most jobs need. */
+/** Code that is loaded once, on first use. So a process starts with only what most jobs need. */
 
-/** Calls `use` with what is loaded: at once when it is there, because a promise around that of `use` takes three more turns of the microtasks. */
+/** Calls `use` with the loaded code. If it is loaded already, the call is synchronous: a promise would cost three more microtasks. */
 export type Door<Code> = <Result>(use: (code: Code) => Result) => Result | Promise<Awaited<Result>>;
 
 /** If loading fails, the next call tries again. */
@@ -24,7 +24,7 @@ export function door<Code>(load: () => Promise<Code>): Door<Code> {
     code !== null ? use(code) : (open().then(use) as Promise<Awaited<Result>>);
 }
 
-/** The same for a value that is asked for. */
+/** The same for a value instead of code. */
 export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null;
   return () => {
@@ -38,7 +38,7 @@ export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
 
 type Verb = (...call: unknown[]) => Promise<unknown>;
 
-/** An object each of whose verbs first loads the real one. */
+/** An object whose methods first load the real object. */
 export function verbsOf<T>(names: readonly (keyof T & string)[], load: () => Promise<T>): T {
   const open = door(load);
   const verbs = names.map((name) => [

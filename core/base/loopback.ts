@@ -2,7 +2,7 @@
 
 export function isOnThisMachine(url: string): boolean {
   const hostname = URL.parse(url)?.hostname ?? '';
-  // localhost.localstack.cloud is a name for 127.0.0.1, and what LocalStack calls itself.
+  // LocalStack calls itself localhost.localstack.cloud, a name for 127.0.0.1.
   const names = ['localhost', 'localhost.localstack.cloud'];
   return names.some((name) => hostname === name || hostname.endsWith(`.${name}`)) || loopback.test(hostname);
 }

@@ -1,15 +1,15 @@
-/** Hides what looks like a secret, for logs and for what people are shown of a job. */
+/** Hides values that look like secrets, for logs and for views of a job. */
 
 const secretName =
   /pass(word|wd|phrase)?$|pwd|secret|token|jwt|bearer|csrf|otp$|dsn$|(api|private|access)[-_]?key|connection[-_]?string|session[-_]?id|authorization|cookie|credential|^pin$|^cvv$/i;
 
-/** Stands where people are not shown a value. */
+/** Replaces a hidden value. */
 export const maskedSign = '[masked]';
 
-/** Whether the value of a member of this name is hidden. */
+/** Whether to hide the value of a member with this name. */
 export const isSecret = (name: string): boolean => secretName.test(name);
 
-/** The value that JSON.stringify would print. */
+/** The value that `JSON.stringify` would print. */
 function jsonOf(value: object): unknown {
   try {
     return 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value;
@@ -18,7 +18,7 @@ function jsonOf(value: object): unknown {
   }
 }
 
-/** A getter may throw, and must not take the line with it in which it stands. */
+/** A getter that throws must not lose the rest of the log line. */
 function membersOf(value: object): [string, unknown][] {
   return Object.keys(value).map((name) => {
     try {
@@ -29,14 +29,14 @@ function membersOf(value: object): [string, unknown][] {
   });
 }
 
-/** A copy in which every value under a secret-looking name reads `[masked]`, and what is nested deeper than `levels` reads `[deep]`. Bytes are counted. */
+/** A copy in which values under secret-looking names are `[masked]` and values deeper than `levels` are `[deep]`. Bytes are only counted. */
 export function masked(value: unknown, levels = 6): unknown {
-  if (typeof value === 'bigint') return String(value); // JSON knows none
+  if (typeof value === 'bigint') return String(value); // JSON has no bigint
   if (typeof value !== 'object' || value === null) return value;
   if (levels === 0) return '[deep]';
   if (Array.isArray(value)) return value.map((item) => masked(item, levels - 1));
   if (value instanceof Error) return value.message;
-  // Each byte would be a member, and of a file there are millions.
+  // Otherwise each byte would be a member; a file has millions.
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   const own = jsonOf(value);
   if (own !== value) return masked(own, levels - 1);

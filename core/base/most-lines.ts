@@ -1,2 +1,2 @@
-/** How many of the last logged lines are kept of an attempt, and of a job. */
+/** How many log lines are kept per attempt and per job: the last ones. */
 export const mostLines = 20;

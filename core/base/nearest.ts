@@ -1,4 +1,4 @@
-/** The name that was most likely meant; `null` when none is close. */
+/** The name that was most likely meant; `null` = none is close. */
 export function nearest(given: string, names: Iterable<string>): string | null {
   const mostSteps = Math.max(1, Math.floor(given.length / 3));
   const close = [...names]
@@ -8,7 +8,7 @@ export function nearest(given: string, names: Iterable<string>): string | null {
   return close[0]?.name ?? null;
 }
 
-/** ` Did you mean "mail"?`, and nothing when no name is close: for messages that list all names. */
+/** ` Did you mean "mail"?`, or an empty text when no name is close. For messages that list all names. */
 export function didYouMean(given: unknown, names: Iterable<string>): string {
   const near = typeof given === 'string' ? nearest(given, names) : null;
   return near === null ? '' : ` Did you mean "${near}"?`;
@@ -23,14 +23,14 @@ export function hint(given: string, names: Iterable<string>): string {
   return ` Known: ${known.slice(0, 10).join(', ')}${known.length > 10 ? ', ...' : ''}.`;
 }
 
-/** Also to the beginning of a name or to one of its words: `nigthly` is meant to be `nightly-report`. Whole names come first. */
+/** The distance to the name, to its beginning, or to one of its words: `nigthly` finds `nightly-report`. Whole names win. */
 function stepsTo(name: string, given: string): number {
   const parts = given.length < 4 ? [] : [name.slice(0, given.length), ...name.split(/[._-]|(?=[A-Z])/)];
   const stepsOf = (part: string) => distance(given, part.toLowerCase());
   return Math.min(stepsOf(name), ...parts.map((part) => stepsOf(part) + 0.5));
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours. */
+/** Edit distance: insertions, deletions, replacements and swaps of neighbours. */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

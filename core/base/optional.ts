@@ -1,7 +1,10 @@
 import { LongshoreError } from './errors.ts';
 import { toError } from './failure.ts';
 
-/** It is installed and cannot be used: most often a bundler has taken it apart. Its users would fail one by one, and go on. */
+/**
+ * The error for an installed package that cannot be loaded, most often because of a bundler. Without it every job that uses the package would
+ * fail.
+ */
 export function unusable(name: string, cause: unknown): LongshoreError {
   if (cause instanceof LongshoreError) return cause;
   const message = `The package ${name} could not be loaded: ${toError(cause).message.replace(/\.$/, '')}. Is it in a bundle? docs/aws.md and docs/azure.md say how to build one.`;
@@ -9,8 +12,8 @@ export function unusable(name: string, cause: unknown): LongshoreError {
 }
 
 /**
- * For the catch of an `import()`, where only some apps use a package. A bundler takes an import with a catch for optional: one
- * that does not find the package warns and goes on, and only an app that uses it fails, with `CONFIG`.
+ * For the `catch` of an `import()` of a package that only some apps use. A bundler treats an import with a catch as optional: if the package is
+ * missing, it warns and continues. Then only an app that uses the package fails, with `CONFIG`.
  */
 export const optional =
   (name: string) =>

@@ -1,11 +1,11 @@
-/** Texts that are kept and compared: keys, groups, labels, tenants, names. All keep to one rule. */
+/** Texts that are stored and compared: keys, groups, labels, tenants, names. One rule applies to all of them. */
 
 import { shown } from './errors.ts';
 import { isStorable } from './json.ts';
 
 /**
- * `null` = every queue and store keeps the text as it is and tells it from others. Else what is wrong, to be put behind what was expected:
- * two texts that were cut through an emoji would be one in UTF-8.
+ * `null` = every queue and store keeps the text unchanged and distinct from others. Otherwise the fault, as the end of an error message. Half of
+ * a surrogate pair is refused, because two such texts could be equal in UTF-8.
  */
 export function faultOf(text: unknown, most = 256, least = 1): string | null {
   if (typeof text !== 'string' || text.length < least || text.length > most)

@@ -12,7 +12,7 @@ export interface TraceParent {
 const pattern =
   /^(?<version>[0-9a-f]{2})-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})(?<rest>-.*)?$/;
 
-/** `null` for what does not fit (§3.2), which is to be ignored. */
+/** `null` for an invalid header, which must be ignored (§3.2). */
 export function readTraceparent(text: string): TraceParent | null {
   const { version, traceId, spanId, flags, rest } = pattern.exec(text)?.groups ?? {};
   if (version === undefined || text.length > 256) return null;

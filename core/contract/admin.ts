@@ -1,9 +1,9 @@
-/** What the command line and the dashboard ask of a queue. */
+/** The administration of a queue: statistics, dead letters, pauses. The CLI and the dashboard use it. */
 
 import type { Check, DiagnosisRequest, QueueNeeds } from './diagnosis.ts';
 import type { AbandonReason, MessageFacts } from './outcome.ts';
 
-/** Counts are exact up to 10,000; above that a queue may estimate them, so that a long backlog is never read to be counted. */
+/** Counts are exact up to 10,000. Above that a queue may estimate them instead of reading a long backlog. */
 export interface QueueStats {
   readonly queue: string;
   readonly ready: number;
@@ -11,7 +11,7 @@ export interface QueueStats {
   readonly leased: number;
   readonly dead: number;
   readonly paused: boolean;
-  /** Age of the oldest ready message in ms, of those that come first at least; `null` when none is ready. */
+  /** Age of the oldest ready message in ms, at least of those that are fetched first; `null` when none is ready. */
   readonly oldestReadyMs: number | null;
 }
 
@@ -35,11 +35,11 @@ export interface DeadLetter {
   readonly body: string;
 }
 
-/** What lists show of a dead letter: its text may be large, and holds the payload. */
+/** A dead letter without its body, for lists: the body may be large and holds the payload. */
 export interface DeadLetterSummary extends Omit<DeadLetter, 'body'> {
-  /** Of its text. */
+  /** Size of the body. */
   readonly bytes: number;
-  /** Whose job it was; `null` where its text is not verified and nothing else tells. */
+  /** Tenant of the job; `null` if the body is not verified and no other source names the tenant. */
   readonly tenantId: string | null;
 }
 
@@ -50,10 +50,10 @@ export interface DeadLetterPage {
   readonly next: string | null;
 }
 
-/** A message that was signed anew under its id, for its job and its queue. */
+/** A message that was signed again, with the same id, job and queue. */
 export interface Replacement {
   readonly body: string;
-  /** What the new text says of its job; absent = nothing. */
+  /** Facts of the new body; absent = none. */
   readonly facts?: MessageFacts;
 }
 
@@ -61,51 +61,51 @@ export interface DeadLetters {
   /** Newest first. */
   list(filter: { queue?: string; max?: number }): Promise<DeadLetter[]>;
   /**
-   * Pages of what `list` lists, without the texts. A letter that is there all the time is on one page, whatever comes and goes
-   * meanwhile. `after` is the `next` of an earlier page of the same queue; throws `OPTION` for a text that is none. Absent where a
-   * broker can only be asked from its front: `core/kit/records/dead-letter-pages.ts` then makes pages of `list`.
+   * The same letters as `list`, in pages and without bodies. A letter that exists the whole time is on exactly one page, even if others come and
+   * go. `after` is the `next` of an earlier page for the same queue; any other text throws `OPTION`. Absent where a broker can only be read from
+   * its front: `core/kit/records/dead-letter-pages.ts` then builds the pages from `list`.
    */
   page?(filter: { queue?: string; max?: number; after?: string }): Promise<DeadLetterPage>;
-  /** Absent where a broker finds nothing by its id. */
+  /** Absent where a broker cannot look a message up by id. */
   get?(id: string): Promise<DeadLetter | null>;
   /**
-   * Makes them ready again with their attempts forgotten; returns how many were found. A store beside the queue does not hear of it, as
-   * it does from an operator (`longshore/operator`).
-   * @param replaced by id, what becomes ready instead of the letter's own text. The letter and what replaces it are never both gone. Throws
-   * `LIMIT` before anything changes if one is too large for the queue.
+   * Makes the letters ready again with their attempts reset; returns how many were found. A store that is separate from the queue is not
+   * updated; `longshore/operator` does that.
+   * @param replaced by id, the new body that becomes ready instead of the letter's own. At no moment are both the letter and its replacement
+   * gone. Throws `LIMIT` before any change if one is too large for the queue.
    */
   retry(ids: readonly string[], replaced?: ReadonlyMap<string, Replacement>): Promise<number>;
   discard(ids: readonly string[]): Promise<number>;
 }
 
-/** What the CLI and the dashboard use. */
+/** Queue operations for the CLI and the dashboard. */
 export interface QueueAdmin {
   readonly deadLetters: DeadLetters;
-  /** Tells a backend that cannot list its queues which there are, at once. Asks nothing of the service. */
+  /** Gives the names of the queues to a backend that cannot list them. Takes effect at once and makes no request to the service. */
   know?(queues: readonly string[]): void;
   /**
-   * Compares the service's own settings of all its queues with what their jobs need. Throws `CONFIG` where they would lose or double
-   * jobs, or end them before their last retry. Resolves with what may be wrong and what could not be found out, a sentence each.
+   * Compares the service's settings of all its queues with the needs of their jobs. Throws `CONFIG` for settings that would lose or double jobs,
+   * or end them before their last retry. Resolves with one sentence per setting that may be wrong or could not be read.
    */
   check?(needsOf: (queue: string) => QueueNeeds): Promise<readonly string[]>;
-  /** Writes as an enqueue does, and leaves nothing. Rejects as it would where the service takes no jobs: it is full, or read-only. */
+  /** Makes a write like an enqueue, and leaves nothing behind. Rejects as the enqueue would, for example if the service is full or read-only. */
   probe?(): Promise<void>;
-  /** What `longshore doctor` looks at in this service. Asks nothing yet: each check does. */
+  /** The checks of `longshore doctor` for this service. This call makes no request; each check does when it runs. */
   diagnose?(request: DiagnosisRequest): Promise<readonly Check[]>;
-  /** `stats` reads the messages to count them, so it must not be asked often. */
+  /** `stats` has to read the messages to count them. Do not call it often. */
   readonly statsScanMessages?: true;
-  /** All queues ever used, or only the one named. */
+  /** All queues that were ever used, or only the given one. */
   stats(queue?: string): Promise<QueueStats[]>;
-  /** The next messages in the order in which they would be fetched, ready before delayed. */
+  /** The next messages, in the order in which they would be fetched: ready ones before delayed ones. */
   peek(queue: string, max: number): Promise<PeekedMessage[]>;
   /**
-   * Removes ready and delayed messages; running ones and dead letters stay. Returns how many. Use `clearQueue` of core/operations/forget-jobs.ts, or what
-   * is kept elsewhere of these jobs does not hear of it.
+   * Removes ready and delayed messages; running jobs and dead letters stay. Returns how many were removed. Call `clearQueue` of
+   * core/operations/forget-jobs.ts instead if other stores keep state of these jobs: it cleans that up, too.
    *
-   * @param gone is called with the ids of what was removed, in any number of calls, and may be called with some that ended at that moment
+   * @param gone is called one or more times with the ids of removed messages; some of them may have ended at that moment
    */
   clear(queue: string, gone?: (ids: readonly string[]) => Promise<void>): Promise<number>;
-  /** A paused queue gives out no leases until it is resumed; running jobs end normally. */
+  /** A paused queue gives out no leases until it is resumed. Running jobs end normally. */
   setPaused(queue: string, isPaused: boolean): Promise<void>;
 }
 
@@ -116,23 +116,23 @@ export interface WaitingJob {
 }
 
 export interface WaitingChange extends Partial<Replacement> {
-  /** 0 (first) to 9 (last). Absent = it stays. */
+  /** 0 (first) to 9 (last). Absent = unchanged. */
   readonly priority?: number;
-  /** Hidden until then (epoch ms); `null` = ready at once. Absent = it stays. */
+  /** Hidden until then (epoch ms); `null` = ready at once. Absent = unchanged. */
   readonly notBefore?: number | null;
-  /** The text that was read: `false` if the job has another one by now. So of two changes at once none is lost. */
+  /** The body that the caller has read. If the job has another body by now, the answer is `false`. So no concurrent change is lost. */
   readonly expectedBody?: string;
 }
 
-/** What can be done with jobs that wait. Running and ended ones are left alone. Every verb answers `false` or `null` for a job that does not wait there. */
+/** Operations on waiting jobs. Running and ended jobs stay as they are: for a job that is not waiting, every operation answers `false` or `null`. */
 export interface PendingJobs {
   /**
-   * Replaces text, priority or time of each job at once. Its id and its attempts stay. A delayed job that becomes ready takes the place that
-   * its age gives it, and wakes a worker. A text is for one job only; throws `LIMIT` before anything changes if it is too large for the queue.
+   * Replaces body, priority or time of each job, atomically per job. Id and attempts stay. A delayed job that becomes ready is queued by its
+   * age, and wakes a worker. A `body` may be given for one job only; throws `LIMIT` before any change if it is too large for the queue.
    */
   change(jobs: readonly WaitingJob[], change: WaitingChange): Promise<boolean[]>;
-  /** Takes the job out of the queue, with its record: as if it had never been enqueued. */
+  /** Removes the job and its record, as if it had never been enqueued. */
   remove(job: WaitingJob): Promise<boolean>;
-  /** The signed text of a job that waits; `null` = it does not. */
+  /** The signed body of a waiting job; `null` = the job is not waiting. */
   read(job: WaitingJob): Promise<string | null>;
 }

@@ -1,48 +1,48 @@
-/** What `longshore doctor` asks of a backend or a store: checks of its own settings and state, one thing each. */
+/** The checks of `longshore doctor`: each looks at one setting or state of a backend or store. */
 
-/** An error loses, doubles or stops jobs; a warning may; a note is worth knowing. */
+/** `error`: jobs are lost, doubled or stopped. `warning`: they may be. `note`: worth knowing. */
 export type Severity = 'error' | 'warning' | 'note';
 
 export interface Problem {
   /** A queue, a table, a file, a server. */
   readonly where: string;
-  /** What is wrong, with the value that was found. One sentence or two. */
+  /** The fault, with the value that was found. One or two sentences. */
   readonly text: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly remedy: string;
   /** @default that of its check */
   readonly severity?: Severity;
 }
 
-/** What could not be looked at, and why: it stands behind "because". */
+/** The check could not be made. `because` completes the sentence "not checked, because …". */
 export interface NotChecked {
   readonly because: string;
 }
 
-/** What was found, nothing (`[]`), or why nothing could be. */
+/** Problems, none (`[]`), or the reason why the check could not be made. */
 export type Looked = Problem | readonly Problem[] | NotChecked;
 
-/** @typeParam Facts what several checks ask for once */
+/** @typeParam Facts facts that several checks share, so that they are read once */
 export interface Check<Facts = void> {
-  /** What it finds is known by this, whatever the release: `redis.eviction`. docs/doctor.md explains each. */
+  /** Stable across releases, for example `redis.eviction`. docs/doctor.md explains each id. */
   readonly id: string;
   readonly severity: Severity;
-  /** Changes nothing. What it throws is reported as a finding of its own. */
+  /** Must change nothing. An error that it throws is reported as a finding. */
   look(facts: Facts): Looked | Promise<Looked>;
 }
 
-/** What the jobs of one queue ask of it: the most that any of them does. */
+/** The needs of the jobs of one queue: the largest value of any of them. */
 export interface QueueNeeds {
   readonly maxRetries: number;
   /** How long one attempt may take. */
   readonly timeoutMs: number;
 }
 
-/** What the jobs of an app ask of those who keep them. */
+/** The needs of an app's jobs. */
 export interface DiagnosisRequest {
   /** The queues that the app's jobs name. */
   readonly queues: readonly string[];
   needsOf(queue: string): QueueNeeds;
-  /** The longest time that a job's idempotency key is kept after the job, ms; 0 = no job has a key. */
+  /** The longest time for which an idempotency key is kept after its job, ms; 0 = no job has a key. */
   readonly keysKeptMs: number;
 }

@@ -1,4 +1,4 @@
-/** The seam for messages of other programs, which a receiver makes jobs of. */
+/** Messages of other programs, from which a receiver makes jobs. */
 
 import type { LongshoreError } from '../base/errors.ts';
 
@@ -13,9 +13,9 @@ export interface ForeignMessage {
   readonly queue: string;
   readonly messageId: string;
   readonly body: string;
-  /** Epoch ms; `null` where the service does not say it. */
+  /** Epoch ms; `null` if the service does not provide it. */
   readonly sentAt: number | null;
 }
 
-/** Makes a job of a message that the rule takes. `null`: of another kind. An error: it could not be mapped. */
+/** Makes a job from a message. `null` = the rule does not apply to this message. An error = the message could not be mapped. */
 export type Foreign = (message: ForeignMessage) => Promise<ForeignJob | LongshoreError | null>;

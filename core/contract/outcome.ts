@@ -1,4 +1,4 @@
-/** How attempts and jobs end, as plain data that every seam shares. */
+/** How attempts and jobs end, as plain data that all backends and stores share. */
 
 import type { Outcome } from '../base/events.ts';
 import type { AttemptError } from '../base/failure.ts';
@@ -15,16 +15,16 @@ export type JobStatus =
   | 'cancelled'
   | 'expired';
 
-/** What a handler wrote with `ctx.log`. */
+/** A line that a handler wrote with `ctx.log`. */
 export interface LogLine {
   readonly at: number;
   /** The message, then its fields as JSON, with `[masked]` under names that look like secrets. At most 500 characters. */
   readonly text: string;
 }
 
-/** A store keeps a report as JSON and never looks inside; a member that is not known here stays. */
+/** A store keeps a report as JSON and must not parse it, so unknown members are kept, too. */
 export interface AttemptReport {
-  /** 1 = first run of the job, over all copies of its message. */
+  /** 1 = first run of the job; counted over all copies of its message. */
   readonly attempt: number;
   /** How many runs the job may have. */
   readonly maxAttempts?: number;
@@ -35,21 +35,18 @@ export interface AttemptReport {
   readonly error: AttemptError | null;
   /** JSON text of what the handler returned; `null` when it returned nothing. */
   readonly output: string | null;
-  /**
-   * The worker's id; of a function its name. It is not known of an attempt whose worker vanished, unless the store was told of
-   * its start.
-   */
+  /** The worker's id; in a function, the function's name. Unknown for an attempt whose worker vanished, unless the store got its start. */
   readonly worker?: string;
   /** Where the worker ran: a host, a log stream of Lambda, an instance of a function app. */
   readonly host?: string;
-  /** The last lines it wrote, at most 20. A record lists the last 20 of all its attempts. */
+  /** The last lines of this attempt, at most 20. A record lists the last 20 lines of all its attempts. */
   readonly log?: readonly LogLine[];
 }
 
-/** What `onError` and `onDeadLetter` of an app hear beside the error. */
+/** Details that `onError` and `onDeadLetter` of an app receive with the error. */
 export interface JobFailure {
   readonly id: string;
-  /** Empty for a job that is not known or not accepted here. */
+  /** Empty if the job is not known or not accepted here. */
   readonly job: string;
   readonly queue: string;
   /** 1 = first run of the job. */
@@ -57,18 +54,18 @@ export interface JobFailure {
   /** `null` for a message that was not verified. */
   readonly maxAttempts: number | null;
   readonly tenantId: string | null;
-  /** Of the request that caused the job. */
+  /** Id of the request that caused the job. */
   readonly requestId: string | null;
   /** W3C Trace Context. */
   readonly traceparent: string | null;
   readonly outcome: Outcome;
-  /** Why the job died; `null` = it runs again. */
+  /** Reason of the dead letter; `null` = the job runs again. */
   readonly reason: AbandonReason | null;
-  /** How long until the next attempt; `null` = there is none. */
+  /** Delay until the next attempt; `null` = there is none. */
   readonly delayMs: number | null;
-  /** `false`: the lease was lost, so this outcome changed nothing. */
+  /** `false` = the lease was lost, so this outcome had no effect. */
   readonly settled: boolean;
-  /** As it was enqueued, with whatever secrets it holds; `undefined` when it was not verified or not loaded. */
+  /** The payload as it was enqueued, including any secrets; `undefined` if it was not verified or not loaded. */
   payload(): unknown;
 }
 
@@ -79,25 +76,25 @@ export interface Progress {
   readonly at: number;
 }
 
-/** What an envelope says of its job, for people. Members with nothing to tell are absent. */
+/** Facts about the job from its envelope, for people. Members without a value are absent. */
 export interface MessageFacts {
-  /** A label. */
+  /** A label for people. */
   readonly name?: string;
   readonly idempotencyKey?: string;
   /** Name of the schedule that enqueued it. */
   readonly schedule?: string;
-  /** Of the request that caused it. */
+  /** Id of the request that caused the job. */
   readonly requestId?: string;
   /** W3C Trace Context. */
   readonly traceparent?: string;
   readonly chain?: ChainFacts;
 }
 
-/** Which link of which chain a job is. */
+/** The position of a job in its chain. */
 export interface ChainFacts {
   readonly id: string;
   /** Counted from 1. */
   readonly link: number;
-  /** Names of the jobs; a list = they run at the same time. */
+  /** Names of the jobs; a list = these run at the same time. */
   readonly links: readonly (string | readonly string[])[];
 }

@@ -1,6 +1,6 @@
 /**
- * The state seams: what must be remembered beside the queue. Each is small; one module may offer all.
- * Every write that belongs to a run names its owner (the lease's token), and a stale owner changes nothing.
+ * The stores: state that is kept beside the queue. Each is small; one module may provide all of them. Every write that belongs to a run names
+ * its owner (the lease's token), and a stale owner changes nothing.
  */
 
 import type { Outcome } from '../base/events.ts';
@@ -26,64 +26,64 @@ export interface JobRecord {
   readonly id: string;
   readonly queue: string;
   readonly job: string;
-  /** The tenant in whose context it was enqueued. */
+  /** The tenant of the context in which it was enqueued. */
   readonly tenantId: string | null;
   /** A label for people. */
   readonly name: string | null;
   readonly idempotencyKey: string | null;
   /** Name of the schedule that enqueued it. */
   readonly schedule: string | null;
-  /** Of the request that caused it. */
+  /** Id of the request that caused the job. */
   readonly requestId: string | null;
   /** W3C Trace Context. */
   readonly traceparent: string | null;
-  /** Absent = it is no link of a chain. */
+  /** Absent = the job is not part of a chain. */
   readonly chain?: ChainFacts;
   readonly status: JobStatus;
   readonly priority: number;
   readonly createdAt: number;
-  /** When it may run (again); for a finished job when it last could. */
+  /** When it may run (again); for a finished job, when it last could. */
   readonly runAt: number;
   readonly finishedAt: number | null;
-  /** When the attempt began that runs. Only in a store beside the queue, which may never hear of its end. */
+  /** When the running attempt began. Only in a store that is separate from the queue, because such a store may never learn of the end. */
   readonly startedAt?: number;
-  /** `null` = not known yet: the first attempt tells it when it ends. */
+  /** `null` = not known yet: the end of the first attempt reports it. */
   readonly maxAttempts: number | null;
-  /** The last ones, at most 30. */
+  /** The last attempts, at most 30. */
   readonly attempts: readonly AttemptReport[];
   readonly progress: Progress | null;
-  /** What the handler returned, parsed. */
+  /** The value that the handler returned, parsed from JSON. */
   readonly output: unknown;
   readonly reason: AbandonReason | null;
   readonly error: string | null;
 }
 
 export type KeyClaim =
-  /** Ours until `holdUntil`; `value` is what the last owner left with `release`. */
+  /** The caller owns the key until `holdUntil`; `value` is what the last owner kept with `release`. */
   | { readonly state: 'claimed'; readonly value: string | null }
   | { readonly state: 'running'; readonly until: number }
   | { readonly state: 'completed'; readonly value: string | null };
 
-/** Serves the idempotency guard, cron ticks and overlap locks. */
+/** Keys with one owner at a time, for idempotency, cron ticks and overlap locks. */
 export interface KeyStore {
-  /** Takes the key unless another owner holds it or it is completed. The same owner may claim again. */
+  /** Takes the key unless another owner holds it or it is completed. The same owner may claim it again. */
   claim(key: string, owner: string, holdUntil: number): Promise<KeyClaim>;
   extend(key: string, owner: string, holdUntil: number): Promise<boolean>;
   complete(key: string, owner: string, done: { value: string | null; keepUntil: number }): Promise<boolean>;
-  /** Gives the key up; with `keep` its value stays readable for the next owner until `keepUntil`. */
+  /** Releases the key. With `keep`, the next owner can read `value` until `keepUntil`. */
   release(key: string, owner: string, keep?: { value: string; keepUntil: number }): Promise<boolean>;
 }
 
 export type CancelResult = 'cancelled' | 'cancelling' | 'finished' | 'unknown';
 
 export interface Retention {
-  /** How long a completed or cancelled job stays readable; 0 = removed when it ends. */
+  /** How long the record of a completed or cancelled job is kept; 0 = it is removed when the job ends. */
   readonly completedMs: number;
   /** How long a dead letter (failed, rejected or expired) is kept. */
   readonly deadMs: number;
 }
 
-/** All that is given must hold. Texts are compared as they are: case counts. */
+/** A record must match all given members. Texts are compared exactly, including case. */
 export interface RecordFilter {
   readonly queue?: string;
   readonly job?: string;
@@ -91,15 +91,15 @@ export interface RecordFilter {
   readonly tenantId?: string;
   readonly idempotencyKey?: string;
   readonly schedule?: string;
-  /** The id begins with it. */
+  /** The beginning of the id. */
   readonly idPrefix?: string;
-  /** Created at this moment or later. */
+  /** Created at or after this time, epoch ms. */
   readonly createdFrom?: number;
-  /** Created before this moment. */
+  /** Created before this time, epoch ms. */
   readonly createdBefore?: number;
-  /** One of the listed attempts ran on this worker, or on this host. */
+  /** The worker or the host of one of the listed attempts. */
   readonly worker?: string;
-  /** A piece of the record's `error`, or of the message of the error of a listed attempt. */
+  /** A part of the record's `error`, or of the error message of a listed attempt. */
   readonly error?: string;
   /** @default 100 */
   readonly max?: number;
@@ -109,55 +109,55 @@ export interface RecordPage {
   /** Newest first. */
   readonly records: readonly JobRecord[];
   /**
-   * Where the next page begins; `null` = there is nothing older. A page may have fewer records than `max`, even none, and go on: a call
-   * looks at some 10,000 records at most.
+   * Where the next page begins; `null` = there are no older records. A page may have fewer than `max` records, or none, and still have a next
+   * page: one call examines some 10,000 records at most.
    */
   readonly next: string | null;
 }
 
 export interface EndWatch {
-  /** Whether every end is heard now. While it is `false`, whoever waits looks as often as without a watch. */
+  /** `true` = every end is reported. While it is `false`, the caller polls as often as without a watch. */
   readonly hears: boolean;
-  /** Ends the watch, and leaves nothing of it. */
+  /** Ends the watch and frees its resources. */
   stop(): void;
 }
 
 export interface RecordStore {
   get(id: string): Promise<JobRecord | null>;
   /**
-   * Pages by creation, newest first. Each job that is there all the time is on one page, whatever comes and goes meanwhile. `after` is the
-   * `next` of an earlier page with the same filter; throws `OPTION` for a text that is none.
+   * Pages by creation, newest first. A job that exists the whole time is on exactly one page, even if others come and go. `after` is the `next`
+   * of an earlier page with the same filter; any other text throws `OPTION`.
    */
   page(filter: RecordFilter & { readonly after?: string }): Promise<RecordPage>;
   /**
-   * The signed text of a job with `keepPayload`, which nothing has verified. Where the queue itself keeps the record, also of a job that has
-   * not ended and of a dead letter. `null` = the job is not known, or its text is not kept.
+   * The signed body of a job with `keepPayload`, unverified. If the queue itself keeps the records, it is also available for jobs that have not
+   * ended and for dead letters. `null` = the job is not known, or its body is not kept.
    */
   body(id: string): Promise<string | null>;
-  /** Only the run that holds the lease may report; `false` = it no longer does. */
+  /** Reports progress for the run that holds the lease; `false` = it no longer holds it. */
   progress(id: string, token: string, progress: Progress): Promise<boolean>;
-  /** Cancels a waiting job at once. A running one is marked; its worker sees the mark and aborts it. */
+  /** Cancels a waiting job at once. A running job is marked; its worker sees the mark and aborts it. */
   cancel(id: string): Promise<CancelResult>;
-  /** Those of the given running jobs that are marked for cancelling. */
+  /** The ids among the given running jobs that are marked for cancelling. */
   cancelRequested(ids: readonly string[]): Promise<string[]>;
   /**
-   * Removes finished records older than given (without it: than the store's own retention), and keys past their time. A record that is
-   * kept longer or shorter than the store's retention (`keepMs`) is kept longer or shorter than a given age by the same time.
-   * Never touches a live job. Works in bounded steps: returns how many it removed; call it until that is 0.
+   * Removes finished records older than the given ages (default: the store's own retention), and expired keys. `keepMs` of a record shifts the
+   * given age as it shifts the store's retention. Live jobs are never touched. Works in bounded steps: returns how many it removed; call it
+   * until that is 0.
    */
   purge(olderThan?: Retention): Promise<number>;
   /**
-   * Calls `look` soon after the job has ended, however it has, and each time that `hears` changes: a job may have ended before. It may
-   * call in vain, and a call may be lost: what `get` says is the truth. Never throws. Absent where nobody hears of an end.
+   * Calls `look` soon after the job has ended, in whatever way, and each time `hears` changes. The job may have ended before the call. `look`
+   * may be called without need, and a call may be lost: rely on `get`. Never throws. Absent where the store has no notifications.
    */
   watchEnd?(job: Pick<JobRecord, 'id' | 'queue'>, look: () => void): EndWatch;
-  /** It answers as if there had never been a job: nothing can be read from it. */
+  /** Records are disabled: the store answers as if no job had ever existed. */
   readonly recordsDisabled?: true;
-  /** For queues that keep no records themselves. Without it the store learns from its own queue what happens to a job. */
+  /** For queues that keep no records themselves. Absent = the store learns from its own queue what happens to jobs. */
   readonly writer?: RecordWriter;
 }
 
-/** What every write says of its job, because none can rely on another one having arrived before. */
+/** The job's data, sent with every write: a write cannot rely on an earlier one having arrived. */
 export interface RecordedJob {
   readonly id: string;
   readonly queue: string;
@@ -167,7 +167,7 @@ export interface RecordedJob {
   readonly createdAt: number;
   readonly runAt: number;
   readonly facts?: MessageFacts;
-  /** Given when the record shall keep it, for `RecordStore.body`. */
+  /** Present if the record must keep it, for `RecordStore.body`. */
   readonly body?: string;
 }
 
@@ -182,50 +182,49 @@ export interface AttemptStart {
 }
 
 export interface AttemptEnd {
-  /** Its `startedAt` is the `at` of its start. */
+  /** `startedAt` equals the `at` of its `AttemptStart`. */
   readonly report: AttemptReport;
-  /** `false`: released as if the attempt had never begun, so it is not listed. */
+  /** `false` = released as if the attempt had never begun. It is not listed in the record. */
   readonly counted: boolean;
   /** When it may run again; `null` = the job has ended. */
   readonly runAt: number | null;
-  /** Why it ended; `null` = it is completed, or it may run again. */
+  /** Reason of the dead letter or the cancel; `null` = the job is completed, or may run again. */
   readonly reason: AbandonReason | null;
   readonly error: string | null;
-  /** Of a job that has ended: how long its record is kept, in place of the retention of the store. */
+  /** For a job that has ended: how long its record is kept, instead of the store's retention. */
   readonly keepMs?: number;
 }
 
 export interface Begun {
   readonly cancelled: boolean;
-  /** The attempt before this one never reported its end: its worker died or lost the lease. */
+  /** The previous attempt never reported its end: its worker died or lost the lease. */
   readonly interrupted: boolean;
 }
 
 /**
- * Told by the sending side and by every attempt. Each write may come twice, late, or before the one that should precede it:
- * a report of an older attempt or a stale owner never overwrites a newer state, it only fills in its own line.
- * A failure here never changes what happens to the job.
+ * Called by the sender and by every attempt. A write may arrive twice, late, or before the one that should precede it. So a report of an older
+ * attempt or a stale owner must never overwrite a newer state; it only adds its own attempt. A failure here does not affect the job.
  */
 export interface RecordWriter {
-  /** The queue has taken them. A job that is known already stays as it is. */
+  /** The queue has stored these jobs. A known job stays unchanged. */
   enqueued(jobs: readonly RecordedJob[]): Promise<void>;
-  /** An attempt begins. A job that is marked for cancelling ends with this call instead, and must not run. */
+  /** An attempt begins. If the job is marked for cancelling, this call ends it and the attempt must not run. */
   started(job: RecordedJob, start: AttemptStart): Promise<Begun>;
   /** The queue has settled the attempt. */
   settled(job: RecordedJob, owner: string, end: AttemptEnd): Promise<void>;
   /**
-   * Dead letters were made ready again. Jobs that have not died, and those that are not known, stay as they are.
-   * @param replaced by id, their new texts: a record that keeps the text keeps the new one
+   * Dead letters were made ready again. Jobs that are not dead or not known stay unchanged.
+   * @param replaced by id, the new bodies: a record that keeps the body keeps the new one
    */
   retried?(ids: readonly string[], replaced?: ReadonlyMap<string, Replacement>): Promise<void>;
-  /** A job that waits was changed. One that does not wait, or is not known, stays as it is. */
+  /** A waiting job was changed. A job that is not waiting or not known stays unchanged. */
   changed?(id: string, change: WaitingChange): Promise<void>;
 }
 
 export interface RunningJob {
   readonly id: string;
   readonly job: string;
-  /** Of this attempt, epoch ms. */
+  /** Start of this attempt, epoch ms. */
   readonly startedAt: number;
 }
 
@@ -238,50 +237,50 @@ export interface WorkerBeat {
   readonly startedAt: number;
   readonly seenAt: number;
   readonly running: number;
-  /** Settlements since it started. */
+  /** How many attempts ended with each outcome since the worker started. */
   readonly counts: Readonly<Record<Outcome, number>>;
-  /** Attempts that failed since it started. Workers of an older version tell neither these nor their jobs. */
+  /** Attempts that failed since the worker started. Workers of an older version report neither `failed` nor `jobs`. */
   readonly failed?: number;
-  /** What runs now, longest first, 20 at most; `running` counts all. */
+  /** Running jobs, longest first, at most 20; `running` counts all. */
   readonly jobs?: readonly RunningJob[];
   readonly memoryBytes: number;
-  /** `true` = it takes no more jobs, and stops when those that run have ended, or after its `drainMs`. */
+  /** `true` = the worker takes no more jobs. It stops when its running jobs have ended, or after its `drainMs`. */
   readonly draining?: boolean;
 }
 
-/** What others want of a worker. */
+/** Requests to a worker. */
 export interface WorkerOrders {
-  /** `drain` was called for it. */
+  /** `drain` was called for this worker. */
   readonly drain: boolean;
 }
 
-/** Forgets workers that were not seen for 5 minutes; core/kit/worker-state.ts says what a heartbeat means. */
+/** Removes workers that were not seen for 5 minutes; core/kit/worker-state.ts describes the states of a heartbeat. */
 export interface WorkerRegistry {
-  /** Resolves with what others want of this worker, until it is removed; a registry that knows of no such wishes with nothing. */
+  /** Resolves with the requests to this worker, until it is removed. A registry without `drain` resolves with nothing. */
   // biome-ignore lint/suspicious/noConfusingVoidType: registries that resolve with nothing are complete
   heartbeat(beat: WorkerBeat): Promise<WorkerOrders | void>;
-  /** Workers seen since then, oldest first. */
+  /** Workers seen at `seenSince` or later, oldest first. */
   list(seenSince: number): Promise<WorkerBeat[]>;
   remove(id: string): Promise<void>;
-  /** Wants this worker to drain; its next heartbeat tells it. Again is the same. `false` = there is no worker of this id. */
+  /** Asks a worker to drain; its next heartbeat returns the request. May be repeated. `false` = no worker has this id. */
   drain?(id: string): Promise<boolean>;
 }
 
 /**
- * Keeps payloads that are too large for the queue. Keys are 1 to 160 of `A-Z a-z 0-9 . _ -` and name one payload each. A payload is
- * removed once its job is done, and kept with a dead letter; what is left over (a message that was never sent, a dead letter
- * that was discarded) is for the store's own lifecycle rule, which must not be shorter than a message may live.
+ * Keeps payloads that are too large for the queue. Keys have 1 to 160 characters of `A-Z a-z 0-9 . _ -`; each names one payload. A payload is
+ * removed once its job is done, and kept with a dead letter. Leftovers (a message that was never sent, a discarded dead letter) need a lifecycle
+ * rule of the store, which must not be shorter than the life of a message.
  */
 export interface PayloadStore {
-  /** Resolves when it is kept for good. A second call with the same key replaces it, or finds it there. */
+  /** Resolves when it is stored durably. A second call with the same key replaces the payload, or keeps the one that is there. */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** `null` = there is none. Of one with more than `maxBytes` any bytes may be given back: its digest will refuse them. */
+  /** `null` = not found. For a payload larger than `maxBytes` any bytes may be returned: the caller's digest check refuses them. */
   get(key: string, maxBytes: number): Promise<Uint8Array | null>;
-  /** Resolves also when there was none. */
+  /** Also resolves if there was none. */
   delete(key: string): Promise<void>;
 }
 
-/** What the kit makes of texts (`core/kit/texts`). A backend may have one of its own, where that is faster. */
+/** The stores that the kit builds on texts (`core/kit/texts`). A backend may provide its own where that is faster. */
 export interface DerivedStores {
   readonly workers: WorkerRegistry;
   readonly metrics: MetricStore;
@@ -292,26 +291,26 @@ export interface DerivedStores {
   readonly schedules: ScheduleStore;
 }
 
-/** What a backend or a store gives: keys, records and texts, and payloads where they may be large. */
+/** The stores of a backend: keys, records and texts, and payloads if they may be large. */
 export interface BackendStores extends Partial<DerivedStores> {
   readonly keys: KeyStore;
   readonly records: RecordStore;
   /**
-   * Without them it has only those of `DerivedStores` that it gives itself. Without metrics no numbers are kept, without an audit log nothing
-   * remembers who did what, and without schedules they are in code only. Limits, steps and batches are refused.
+   * If absent, only those `DerivedStores` exist that the backend itself provides. Without metrics no numbers are kept; without an audit log no
+   * actions are recorded; without schedules there are only those in code. Limits, steps and batches are refused.
    */
   readonly texts?: TextStore;
-  /** Without it a payload that is too large for the queue is refused. */
+  /** If absent, a payload that is too large for the queue is refused. */
   readonly payloads?: PayloadStore;
-  /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
+  /** Migrates its tables to the version of this code, if opening has not done so. `from` is `null` for new tables. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
-  /** As `QueueAdmin.diagnose`, of a store that stands beside a queue. */
+  /** As `QueueAdmin.diagnose`, for a store that is separate from the queue. */
   diagnose?(request: DiagnosisRequest): Promise<readonly Check[]>;
-  /** Ends the store's own connections. May be called again. */
+  /** Closes the store's own connections. May be called again. */
   close?(): Promise<void>;
 }
 
-/** What a client has: with all that is made of texts. */
+/** The stores of a client, including those that are built on texts. */
 export interface Stores extends BackendStores {
   readonly workers: WorkerRegistry;
 }

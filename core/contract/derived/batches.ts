@@ -1,28 +1,28 @@
-/** Jobs that belong together, and what is known of their ends. A child is one of them: the batch numbers its children from 0. */
+/** Batches: jobs that belong together, and how many of them have ended. A job of a batch is a child; children are numbered from 0. */
 
 export interface BatchState {
   /** 1 to 96 of `A-Z a-z 0-9 . _ -`. */
   readonly id: string;
-  /** What its sender has signed: the name, what is called at the end. No store looks inside. */
+  /** The plan, signed by the sender: the name, and the callbacks to enqueue at the end. Stores must not parse it. */
   readonly plan: string;
   readonly createdAt: number;
-  /** So many children are in the queue, those with the lowest numbers. */
+  /** How many children are in the queue; they are the ones with the lowest numbers. */
   readonly sent: number;
-  /** Children with a lower number may be in the queue: what is being sent now is among them. */
+  /** Children with a lower number may be in the queue, including those that are being sent now. */
   readonly planned: number;
-  /** No more children come. */
+  /** `true` = no more children will be added. */
   readonly sealed: boolean;
   readonly cancelledAt: number | null;
   /** Children that have ended, each counted once. */
   readonly succeeded: number;
   readonly failed: number;
-  /** 1, and one more whenever children were taken back to be retried. */
+  /** 1, and one more each time children were reopened to be retried. */
   readonly round: number;
   /** When a child was last sent or ended. */
   readonly changedAt: number;
-  /** When it was sealed and the last of its children had ended; `null` = not yet. */
+  /** When it was sealed and its last child had ended; `null` = not yet. */
   readonly completedAt: number | null;
-  /** What it calls at the end of this round is in the queue. */
+  /** `true` = the callbacks of this round are in the queue. */
   readonly called: boolean;
 }
 
@@ -33,13 +33,14 @@ export interface ChildEnd {
 }
 
 /**
- * Each call is atomic per batch, or leaves a state from which the same call goes on. A batch is kept for 7 days after it was
- * called, and before that for 90 days after its last change. A purge of the records removes it then; some stores do that later.
+ * Each call is atomic per batch, or can be repeated after a failure to complete it. A batch is kept for 7 days after its callbacks were
+ * enqueued, and before that for 90 days after its last change. Then a purge of the records removes it; some stores remove it later.
  */
 export interface BatchStore {
   /**
-   * Makes the batch, or finds it: then its plan and numbers stay. If it is not sealed, it belongs to this sender from now on.
-   * @param sender a token of the call that sends
+   * Creates the batch, or returns the existing one with its plan and numbers unchanged. A batch that is not sealed belongs to this sender from
+   * now on.
+   * @param sender a token that identifies the sending call
    */
   open(batch: {
     readonly id: string;
@@ -47,38 +48,37 @@ export interface BatchStore {
     readonly sender: string;
     readonly planned: number;
   }): Promise<BatchState>;
-  /** `null`, and nothing changes: the batch belongs to another sender, is sealed, or is not known. */
+  /** Records progress. `null` = nothing changed, because the batch belongs to another sender, is sealed, or does not exist. */
   sent(
     id: string,
     sender: string,
     progress: { readonly sent: number; readonly planned: number; readonly sealed: boolean },
   ): Promise<BatchState | null>;
   /**
-   * Marks children as ended. A child that has ended stays so: that it failed is corrected by a later success, never the other way round.
-   * A batch that is complete changes no more, and numbers from `planned` on are ignored. Resolves with the batches that are complete by
-   * this call; one that others have completed at the same time may be named, too.
+   * Marks children as ended. A later success replaces a failure; a failure never replaces a success. A complete batch does not change, and
+   * numbers from `planned` on are ignored. Resolves with the batches that this call completed; it may also name one that another call completed
+   * at the same time.
    */
   ended(ends: readonly ChildEnd[]): Promise<readonly string[]>;
   get(id: string): Promise<BatchState | null>;
-  /** Newest first. `after` is the id of the last one of the page before. @param max 100 without it */
+  /** Newest first. `after` is the last id of the previous page. @param max default 100 */
   list(page: { readonly after?: string; readonly max?: number }): Promise<readonly BatchState[]>;
-  /** Seals it with what may have been sent by now. `null` = it is not known, or complete. */
+  /** Cancels the batch: seals it with the children that may have been sent by now. `null` = it does not exist, or is complete. */
   cancel(id: string): Promise<BatchState | null>;
-  /** Numbers of children below `planned` that have not ended, in order, from `from` on. */
+  /** Numbers of the children below `planned` that have not ended, ascending, from `from` on. */
   unended(id: string, from: number, max: number): Promise<readonly number[]>;
-  /** Numbers of children that have failed, in order, from `from` on. */
+  /** Numbers of the children that have failed, ascending, from `from` on. */
   failed(id: string, from: number, max: number): Promise<readonly number[]>;
   /**
-   * Takes those of a complete batch that have failed back, as if they had not ended: its next round begins. Of an incomplete one they
-   * are taken back in the same round. Resolves with how many it were.
+   * Marks failed children as not ended, so that they can be retried. On a complete batch this starts its next round; on an incomplete one the
+   * round stays. Resolves with how many children it reopened.
    */
   reopen(id: string, numbers: readonly number[]): Promise<number>;
-  /** What is called at the end of this round is in the queue. Of another round it changes nothing. */
+  /** The callbacks of this round are in the queue. Does nothing if the batch is in another round. */
   called(id: string, round: number): Promise<void>;
   /**
-   * Batches that somebody should look at: complete ones that were not called, and others that have neither sent nor ended a child for
-   * `quietMs`. Each is named once in `everyMs`, over all who ask, and those that have waited for longest come first. Fewer than `max`: there
-   * are no others.
+   * Batches that need a check: complete ones whose callbacks were not enqueued, and others that have neither sent nor ended a child for
+   * `quietMs`. Each batch is returned once per `everyMs`, across all callers, longest waiting first. Fewer than `max` = there are no others.
    */
   toCheck(request: {
     readonly quietMs: number;

@@ -1,44 +1,44 @@
-/** Slots that all workers share: what limits of concurrency, rates, breakers and pauses of jobs are made of. */
+/** Slots that all workers share. Concurrency limits, rates, breakers and pauses of jobs are built on them. */
 
 /**
- * Asks for one slot of a key. A key has `limit` slots. A limit of concurrency holds a slot as long as the lease of its job; a rate
- * holds one for the length of its window, so no window ever has more starts than slots.
+ * Asks for one slot of a key. A key has `limit` slots. A concurrency limit holds a slot as long as the lease of its job. A rate holds it for the
+ * length of its window, so no window has more starts than slots.
  */
 export interface SlotRequest {
   /** 1 to 500 characters. */
   readonly key: string;
-  /** 1 or more. While slots of other limits are held (another release runs too), the smallest counts. */
+  /** 1 or more. If slots with another limit are held (another release is running), the smallest limit counts. */
   readonly limit: number;
-  /** Who asks: a job, or one attempt of it. It has one slot of a key at most: asking again replaces its own. */
+  /** The requester: a job, or one attempt of it. It has at most one slot of a key; asking again replaces that slot. */
   readonly holder: string;
   /**
-   * Its name while it waits. A rate gives each attempt a slot of its own, and those that are refused wait as one. A holder that gets a slot
-   * waits no more under this name. @default `holder`
+   * The requester's name while it waits. With a rate each attempt has a slot of its own, but all refused attempts of a job wait under one name.
+   * Once a holder gets a slot, its waiter is removed. @default `holder`
    */
   readonly waiter?: string;
-  /** The lease's token. Only who has it can extend or free the slot. */
+  /** The lease's token. Only this owner can extend or free the slot. */
   readonly owner: string;
-  /** The slot ends by itself after so long, by the store's clock. Whole: a fraction is rounded up. */
+  /** The slot expires after this time, by the store's clock. A fraction is rounded up. */
   readonly holdMs: number;
-  /** Its place among those that wait: the lowest comes first. */
+  /** Position among the waiters: the lowest rank is first. */
   readonly rank: number;
-  /** Where the job waits, for those that wake it. */
+  /** The job's queue, so that it can be woken there. */
   readonly queue: string;
 }
 
 export type SlotAnswer = {
-  /** The one that counts: the smallest of this request and of the slots that others have. */
+  /** The limit in force: the smallest of this request's and of the held slots'. */
   readonly limit: number;
-  /** The largest of the same. */
+  /** The largest of these limits. */
   readonly largest: number;
 } & ({ readonly taken: true } | ({ readonly taken: false } & RefusedSlot));
 
 export interface RefusedSlot {
-  /** So many jobs wait before it. Counted up to 1,000, or as far as the store remembers those that wait. */
+  /** How many jobs wait before this one. Counted up to 1,000, or as far as the store remembers waiters. */
   readonly ahead: number;
   /**
-   * When a slot is its, if nobody frees one and nobody steps back: until the first slot in use ends, or the hold of the key, and
-   * then `holdMs` for every `limit` that are ahead. At least 1; `Infinity` = not before a reset.
+   * Upper bound on the wait: time until the first slot or the hold ends, plus `holdMs` per `limit` jobs ahead. At least 1; `Infinity` = not
+   * before a reset.
    */
   readonly waitMs: number;
 }
@@ -50,71 +50,68 @@ export interface TakenSlot {
   readonly owner: string;
 }
 
-/** A job that was refused a slot and has not asked since. */
+/** A job that was refused a slot and has not asked again. */
 export interface SlotWaiter {
   readonly key: string;
-  /** Its `waiter`, where its request had one. */
+  /** The `waiter` of its request, or its `holder` if there was none. */
   readonly holder: string;
   readonly queue: string;
 }
 
 export interface LimitState {
   readonly key: string;
-  /** The smallest of the slots in use; `null` = none is. */
+  /** The smallest limit of the slots in use; `null` = no slot is in use. */
   readonly limit: number | null;
-  /** In use now. */
+  /** Slots in use. */
   readonly used: number;
-  /** At most 20, those that end first. */
+  /** At most 20: those that end first. */
   readonly slots: readonly { readonly holder: string; readonly until: number }[];
-  /** Nobody gets a slot until then; `null` = the key is not held. */
+  /** No slot is given out until then; `null` = the key is not on hold. */
   readonly heldUntil: number | null;
-  /**
-   * Jobs that wait for it, counted up to 10,000, or as far as the store remembers them. One that was cleared or moved meanwhile is still
-   * counted until its turn.
-   */
+  /** Waiting jobs, counted up to 10,000, or as far as the store remembers them. A job that was cleared or moved is counted until its turn. */
   readonly waiting: number;
 }
 
-/** Each call is atomic per key, and stale owners change nothing. What has ended is forgotten without being asked for. */
+/** Each call is atomic per key. A stale owner changes nothing. Expired slots and holds need no cleanup call. */
 export interface LimitStore {
-  /** A key holds no more slots than these. An app with a larger limit is not connected. @default any number */
+  /** The most slots that a key can have. `connect()` refuses an app with a larger limit. @default any number */
   readonly mostSlots?: number;
-  /** How many slots of a key that has so many it gives out in a second. A faster rate could never be reached. @default any number */
+  /** How many slots per second the store can give out from a key with this number of slots. A faster rate is refused. @default any number */
   mostPerSecond?(slots: number): number;
   /**
-   * One answer per request, in order. A refused job becomes a waiter of the key, until it gets a slot, is woken, or has not asked for a day
-   * after its `waitMs`; a slot that it has stays. A store may remember only those of the lowest ranks, some hundred: the others come by
-   * themselves, when their `waitMs` is over.
+   * One answer per request, in order. A refused job becomes a waiter of the key until it gets a slot, is woken, or has not asked for a day after
+   * its `waitMs`. A slot that it already holds stays. A store may remember only a few hundred waiters, those with the lowest ranks. The others
+   * ask again by themselves when their `waitMs` is over.
    */
   take(requests: readonly SlotRequest[]): Promise<readonly SlotAnswer[]>;
-  /** Moves their end to now + `holdMs`. `false` = the slot had ended or has another owner. */
+  /** Moves the end of each slot to now + `holdMs`. `false` = the slot had ended or has another owner. */
   extend(slots: readonly TakenSlot[], holdMs: number): Promise<readonly boolean[]>;
   /**
-   * Gives slots back; those of other owners stay. Resolves with waiters that may come now, lowest rank first: one per slot that this call
-   * gave back, as far as slots are free by the smallest limit of the slots in use and of the first that waits. They are waiters no more.
+   * Frees slots; slots of other owners stay. Resolves with the waiters that may run now, lowest rank first: one per freed slot, as far as slots
+   * are free by the smallest limit of the slots in use and of the first waiter. They are no longer waiters.
    */
   free(slots: readonly TakenSlot[]): Promise<readonly SlotWaiter[]>;
-  /** Takes waiters out, lowest rank first: at most `max`, and no more than there are free slots; none while the key is held. */
+  /** Removes and returns waiters, lowest rank first: at most `max`, and at most as many as there are free slots; none while the key is on hold. */
   wake(key: string, max: number): Promise<readonly SlotWaiter[]>;
-  /** Nobody gets a slot of the key for so long. A shorter hold than the present one changes nothing; `Infinity` = until a reset. */
+  /** No slot of the key is given out for this time. A hold that ends before the present one changes nothing; `Infinity` = until a reset. */
   hold(key: string, ms: number): Promise<void>;
-  /** Frees all slots and ends the hold. Waiters stay: `wake` takes them out. `false` = there was neither. */
+  /** Frees all slots and ends the hold. Waiters stay: use `wake` for them. `false` = there was neither a slot nor a hold. */
   reset(key: string): Promise<boolean>;
-  /** Keys that begin with `prefix` and are in use, held, or waited for, in the order of their characters. */
+  /** Keys that begin with `prefix` and are in use, on hold or waited for, in the order of their characters. */
   list(filter: {
     readonly prefix?: string;
     readonly after?: string;
     readonly max?: number;
-    /** Asked for keys that are waited for: where there are none, a store may answer so at once. It may also answer as without it. */
+    /** The caller needs only keys with waiters. If there are none, a store may return an empty list at once; it may also ignore this. */
     readonly waiting?: true;
   }): Promise<readonly LimitState[]>;
   /**
-   * Keys that are held until a reset, of those that begin with `prefix`, which ends with the first colon of them. For who asks every few
-   * seconds, where `list` costs much: one read if there is none. Without it `list` is asked.
+   * Keys that are on hold until a reset and begin with `prefix`, which ends with its first colon. For callers that ask every few seconds, where
+   * `list` is expensive: one read if there are none. If absent, `list` is used.
    */
   heldUntilReset?(prefix: string): Promise<readonly string[]>;
-  /** Takes them out of every line: they have ended, or will not ask again. Wakes nobody. */
+  /** Removes these waiters from all keys: their jobs have ended or will not ask again. Wakes no other waiter. */
   leave(holders: readonly string[]): Promise<void>;
-  /** The keys that are waited for under this name. */
+  /** The keys for which this name is a waiter. */
   waitsFor(holder: string): Promise<readonly string[]>;
 }

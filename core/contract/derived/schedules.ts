@@ -1,29 +1,32 @@
-/** Schedules that were made at run time: where they are kept, and how a tick finds those that are due. */
+/** Schedules that were created at run time: their storage, and the lookup of due ones by a tick. */
 
-/** A schedule as a store keeps it: it looks at the name and the moment, and never into the text. */
+/** A stored schedule. A store reads the name and the time, and must not parse the text. */
 export interface ScheduleRow {
   /** 1 to 128 of `A-Z a-z 0-9 . _ -`. */
   readonly name: string;
-  /** When a tick has to look at it, epoch ms; `null` = never, as long as it stays as it is. */
+  /** When a tick has to handle it, epoch ms; `null` = never, until it is changed. */
   readonly nextAt: number | null;
   /** At most 100,000 characters. */
   readonly text: string;
 }
 
 export interface StoredSchedule extends ScheduleRow {
-  /** A new one at every write. */
+  /** New at every write. */
   readonly version: string;
 }
 
-/** Any number of them: a tick costs what is due, however many there are. */
+/** Holds any number of schedules: a tick costs only what is due. */
 export interface ScheduleStore {
   get(name: string): Promise<StoredSchedule | null>;
-  /** Writes over the version that was read, `null` = there is none yet. `false`: another writer was first, and nothing changed. */
+  /**
+   * Writes if the stored version is still `over`; `null` = there must be no schedule of this name. `false` = another writer was first, and
+   * nothing changed.
+   */
   write(row: ScheduleRow, over: string | null): Promise<boolean>;
-  /** `false` = there was none. */
+  /** `false` = it did not exist. */
   remove(name: string): Promise<boolean>;
-  /** In the order of the characters of their names, those behind `after`. */
+  /** In the order of the characters of their names; only names after `after`. */
   list(page: { readonly after?: string; readonly max: number }): Promise<readonly StoredSchedule[]>;
-  /** Those to look at until then, the earliest first. */
+  /** Schedules whose `nextAt` is at or before `until`, earliest first. */
   due(until: number, max: number): Promise<readonly StoredSchedule[]>;
 }

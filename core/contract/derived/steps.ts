@@ -1,29 +1,29 @@
-/** Texts that are compared and swapped: what the steps of jobs have left, and which jobs wait for an event. */
+/** Compare-and-swap texts: the results of job steps, and the jobs that wait for an event. */
 
 import type { SqlTransaction } from '../texts.ts';
 
 export interface StepText {
   readonly text: string;
-  /** A new one at every write, never one that this name has had before. */
+  /** New at every write; this name has never had it before. */
   readonly version: string;
 }
 
 /**
- * Of two writers that have read the same version one succeeds. Names are of 1 to 500 characters, any that can be stored; texts
- * are JSON of at most 262,144 bytes, with U+2028 and U+2029 escaped. They are signed, so they come back byte for byte.
+ * If two writers have read the same version, one succeeds. Names have 1 to 500 characters, any that can be stored. Texts are JSON of at most
+ * 262,144 bytes, with U+2028 and U+2029 escaped. They are signed, so they must come back byte for byte.
  */
 export interface StepStore {
-  /** `null` = there is none. One past its `endsAt` may still be there. */
+  /** `null` = not found. An expired text (past its `endsAt`) may still be returned. */
   read(name: string): Promise<StepText | null>;
   /**
-   * Writes over the version that was read, `null` = there is none yet. Resolves with the new version, or with one that nothing can be
-   * written over, so that it has to be read again; `null` = another writer was first, and nothing has changed.
+   * Writes if the stored version is still `over`; `null` = there must be no text of this name. Resolves with the new version, or with a version
+   * that matches no later write, so that the text has to be read again. `null` = another writer was first, and nothing changed.
    *
-   * @param endsAt from then on it may be removed (epoch ms, whole)
+   * @param endsAt the text may be removed from then on (epoch ms, whole)
    */
   write(name: string, text: string, over: string | null, endsAt: number): Promise<string | null>;
-  /** `false` = there is none, or another version. */
+  /** `false` = not found, or it has another version. */
   remove(name: string, version: string): Promise<boolean>;
-  /** The same texts, read and written in a transaction of the database that keeps them. Absent where there is none. */
+  /** The same store, reading and writing inside a transaction of its database. Absent if the store has no such database. */
   within?(tx: SqlTransaction): StepStore;
 }
