@@ -1,4 +1,4 @@
-/** Large payloads as files in a folder, for queues on this machine or on a disk that all workers share. */
+/** Stores large payloads as files in a folder, for workers on one machine or with a shared disk. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -7,7 +7,10 @@ import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { toError } from '../core/base/failure.ts';
 import type { PayloadStore } from '../core/contract/store.ts';
 
-/** The folder is made when it is needed. Files that are left over are for a cron job to remove. */
+/**
+ * Stores large payloads as files in this folder, which is created on first use. It does not remove the files of lost jobs: delete old
+ * files with a cron job. Throws `CONFIG` for a wrong path.
+ */
 export function directoryPayloads(path: string): PayloadStore {
   if (typeof path !== 'string' || path === '') {
     throw config(`directoryPayloads() expects the path of a folder, got ${shown(path)}.`);
@@ -19,7 +22,7 @@ export function directoryPayloads(path: string): PayloadStore {
         await mkdir(folder, { recursive: true });
         const draft = join(folder, `.${randomUUID()}`);
         try {
-          // Only the owner may read payloads, and a file exists whole or not at all.
+          // Only the owner may read payloads. The rename makes a file appear only when it is complete.
           await writeFile(draft, bytes, { flag: 'wx', mode: 0o600, flush: true });
           await rename(draft, join(folder, key));
         } catch (error) {

@@ -1,4 +1,4 @@
-/** `longshore/local`: the harness for development and self-hosting. Backends have subpaths of their own. */
+/** `longshore/local`: the runner for development and self-hosting. Backends have subpaths of their own. */
 
 export type { PayloadStore } from '../core/contract/store.ts';
 export { directoryPayloads } from './directory-payloads.ts';

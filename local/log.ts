@@ -11,9 +11,9 @@ export function logTo(logger: Logger): EventListener {
     if (type === 'job.enqueued') return; // a batch would write as many lines as it has children
     const facts: Record<string, unknown> = { event: type };
     for (const [name, value] of Object.entries(rest)) {
-      if (value === null || name === 'cause') continue; // `error` tells of it; it may be anything
+      if (value === null || name === 'cause') continue; // `error` describes it; `cause` may be any value
       if (value instanceof Error) facts.error = `${'code' in value ? `${value.code}: ` : ''}${value.message}`;
-      else if (name !== 'message') facts[name] = name === 'fields' ? masked(value) : value; // the text is there once
+      else if (name !== 'message') facts[name] = name === 'fields' ? masked(value) : value; // the message is the text of the log line
     }
     const stack = stackOf(event);
     if (stack !== null) facts.stack = stack;
@@ -21,7 +21,7 @@ export function logTo(logger: Logger): EventListener {
   };
 }
 
-/** From the least to the most important one. */
+/** Least important first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 

@@ -1,4 +1,4 @@
-/** Puts an HTTP handler on a port of this machine, with limits against clients that are slow, large or many. */
+/** Serves an HTTP handler on a port, with limits for slow clients, large requests and many connections. */
 
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,37 +10,37 @@ import { toError } from '../core/base/failure.ts';
 import type { HttpHandler } from '../core/surfaces/http/index.ts';
 
 export interface ServeOptions {
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   readonly port: number;
-  /** Another than a loopback address makes it public. @default '127.0.0.1' */
+  /** Any address that is not loopback makes the server public. @default '127.0.0.1' */
   readonly host?: string;
-  /** From the connection to the last header. @default 10_000 */
+  /** Time from the connection to the last header, in ms. @default 10_000 */
   readonly headersTimeoutMs?: number;
-  /** From the connection to the last byte of the body. @default 30_000 */
+  /** Time from the connection to the last byte of the body, in ms. @default 30_000 */
   readonly requestTimeoutMs?: number;
-  /** How long a connection is kept open for another request. @default 5_000 */
+  /** How long a connection stays open for another request, in ms. @default 5_000 */
   readonly keepAliveTimeoutMs?: number;
-  /** How often the timeouts above are looked at. @default 1_000 */
+  /** How often the timeouts above are checked, in ms. @default 1_000 */
   readonly checkIntervalMs?: number;
-  /** Of all headers of a request together. @default 16_384 */
+  /** Size of all headers of a request together. @default 16_384 */
   readonly maxHeaderBytes?: number;
-  /** Further ones are closed at once. @default 2_000 */
+  /** Further connections are closed at once. @default 2_000 */
   readonly maxConnections?: number;
-  /** At `close()`, how long requests under way may take to end. @default 5_000 */
+  /** How long `close()` waits for running requests, in ms. @default 5_000 */
   readonly drainMs?: number;
 }
 
 export interface HttpServer {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** Takes no new connection, lets requests under way end, then cuts what is left. May be called again. */
+  /** Accepts no new connections, waits for running requests up to `drainMs`, then closes the rest. May be called again. */
   close(): Promise<void>;
 }
 
 const loopback = ['127.0.0.1', '::1', 'localhost'];
 
-/** Throws `CONFIG` for a wrong option, a port that is taken, or a public address for a handler that is in development. */
+/** Throws `CONFIG` for a wrong option, a port in use, or a public address for a handler in development. */
 export async function serveHttp(handler: HttpHandler, options: ServeOptions): Promise<HttpServer> {
   const settings = settingsOf(handler, options);
   const { port, host, maxConnections, drainMs } = settings;
@@ -54,7 +54,7 @@ export async function serveHttp(handler: HttpHandler, options: ServeOptions): Pr
     async fetch(request) {
       const response = await handler(request);
       const { req, res } = request.runtime!.node!;
-      // A body that was refused is not read to its end, so nothing can follow it on this connection.
+      // A refused body is not read to its end, so the connection cannot be reused.
       if (closing || !req.complete) (res as ServerResponse).shouldKeepAlive = false;
       return response;
     },
@@ -122,7 +122,7 @@ function settingsOf(handler: HttpHandler, options: ServeOptions): Required<Serve
       'Expected headersTimeoutMs to be at most requestTimeoutMs: the headers are part of the request.',
     );
   }
-  // Also refuses a function that is not made by createHttpHandler(): it might not ask for a credential.
+  // Also refuses a function that createHttpHandler() did not make, because it might not check credentials.
   if (!loopback.includes(host) && handler.developmentToken !== null) {
     throw config(
       `Expected a loopback host for a handler in development, got ${shown(host)}. Give createHttpHandler() apiKeys or authorize to serve others.`,
@@ -137,7 +137,7 @@ const statusOf: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** What is wrong before there is a request: the parser or a timeout has refused it. */
+/** Answers an error before there is a request: the parser or a timeout refused it. */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || socket.destroyed || error.code === 'ECONNRESET') {
     socket.destroy();

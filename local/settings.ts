@@ -1,10 +1,10 @@
-/** Whether the service's own settings of the queues fit the jobs of an app. */
+/** Checks that the queue settings at the service fit the jobs of an app. */
 
 import type { QueueNeeds } from '../core/contract/diagnosis.ts';
 import type { QueueBackend } from '../core/contract/queue.ts';
 import type { App } from '../core/kernel/app/app.ts';
 
-/** As `QueueAdmin.check`; `null` where there are no such settings. */
+/** Like `QueueAdmin.check`; `null` = the backend has no such settings. */
 export async function checkSettings(app: App, { admin }: QueueBackend): Promise<readonly string[] | null> {
   return (await admin?.check?.(needsOfQueues(app))) ?? null;
 }

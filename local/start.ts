@@ -1,4 +1,4 @@
-/** Worker, scheduler tick and logging in one process, with a clean stop. */
+/** Runs a worker, the scheduler tick and logging in one process, with a clean stop. */
 
 import { type Logger, pino } from 'pino';
 import { checkOptions, type OptionKinds } from '../core/base/checks.ts';
@@ -22,40 +22,40 @@ import { checkSettings } from './settings.ts';
 import { watchParent, within } from './waiting.ts';
 
 interface LocalParts {
-  /** Whether this process enqueues what the app's schedules owe. Several may: a moment is enqueued once. @default true */
+  /** Whether this process enqueues the jobs of due schedules. Several processes may: each job is enqueued once. @default true */
   readonly schedules?: boolean;
-  /** `false`: no log lines; listen to `app.events` instead. @default pino, JSON lines on stdout */
+  /** `false` = no log lines; listen to `app.events` instead. @default pino, JSON lines on stdout */
   readonly logger?: Logger | false;
-  /** Serves the jobs over HTTP too: the port and who may call. @default no HTTP */
+  /** Also serves the HTTP API: the port, and who may call. @default no HTTP */
   readonly http?: HttpOptions & ServeOptions;
-  /** Numbers for Prometheus at `GET /metrics`: `true` = beside the routes of `http`. Needs the package prom-client. @default false */
+  /** Metrics for Prometheus at `GET /metrics`. `true` = on the port of `http`. Needs the package prom-client. @default false */
   readonly metrics?: boolean | LocalMetricsOptions;
 }
 
 export interface LocalOptions extends WorkerOptions, LocalParts {}
-/** Works several backends. */
+/** Options for several backends. */
 export interface EachLocalOptions extends EachWorkerOptions, LocalParts {}
 
-/** Where the jobs are served, and with which credential in development. */
+/** Address of the HTTP API, and its credential in development. */
 export type LocalHttp = Pick<HttpServer, 'url' | 'port'> & { readonly developmentToken: string | null };
 
 export interface Local {
   readonly client: Client;
   readonly worker: Worker;
   readonly http: LocalHttp | null;
-  /** Where the metrics are, with the path. */
+  /** URL of the metrics, with the path. */
   readonly metrics: { readonly url: string } | null;
-  /** Drains the worker and the HTTP server, stops the tick and closes the backend. */
+  /** Drains the worker and the HTTP server, stops the scheduler tick and closes the backend. */
   stop(): Promise<WorkerSummary>;
-  /** Resolves after everything has stopped, for whatever reason. */
+  /** Resolves when everything has stopped, for any reason. */
   readonly done: Promise<WorkerSummary>;
 }
 
-/** A tick at least this often, so that a schedule another process has moved is noticed. */
+/** Ticks at least this often, to notice schedules that another process has changed. */
 const longestTickMs = 60_000;
 const behindOthersMs = 1_000;
 const longestCheckMs = 2_000;
-/** From the beginning of a stop, how long a tick that is under way has at least. */
+/** Minimum time for a running tick, from the beginning of a stop. */
 const leastTickMs = 1_000;
 
 const kinds = {
@@ -67,7 +67,7 @@ const kinds = {
 } satisfies OptionKinds<LocalOptions>;
 const eachKinds = { ...kinds, backendName: '', failover: '' } satisfies OptionKinds<EachLocalOptions>;
 
-/** Throws `CONFIG` for a wrong option, `SCHEMA_VERSION` when the tables are not those of this version. */
+/** Throws `CONFIG` for a wrong option, and `SCHEMA_VERSION` if the tables belong to another version. */
 export async function startLocal(app: App, options: LocalOptions | EachLocalOptions): Promise<Local> {
   if (typeof options?.backend !== 'object' || options.backend === null) {
     throw config(
@@ -97,7 +97,7 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
     unsubscribe();
     throw error;
   }
-  // Before the worker, because a port that is taken must stop the start before a job runs.
+  // Before the worker, so that a port in use stops the start before any job runs.
   const servers = startServers(client, httpOptions, metricsOptions, logger);
   const { metered, http } = await servers.catch((error) => {
     unsubscribe();
@@ -107,7 +107,7 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
   let worker: Worker | null = null;
   let endAt = 0;
   const draining = new Set<string>();
-  // All drain in the same time: a supervisor does not wait for one after the other.
+  // All parts drain at the same time, because a supervisor waits only once.
   function endOthers(): void {
     if (endAt > 0 || !worker || !(worker.workers ?? [worker]).every(({ id }) => draining.has(id))) return;
     endAt = app.clock.now() + leastTickMs;
@@ -127,7 +127,7 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
       signals: ['SIGINT', 'SIGTERM'],
       ...workerOptions,
     } as EachWorkerOptions);
-    endOthers(); // it may have ended already
+    endOthers(); // the worker may have ended already
   } catch (error) {
     unwatch();
     await ticking?.stop();
@@ -137,15 +137,15 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
     throw error;
   }
   const started = worker;
-  // Without signals somebody else decides when this process ends.
+  // Without signals, the caller decides when this process ends.
   const isOurs = workerOptions.signals === undefined || workerOptions.signals.length > 0;
   const forgetParent = isOurs ? watchParent(app.clock, () => void started.stop('orphaned')) : () => {};
   const done = started.done.then(async (summary) => {
     forgetParent();
-    // A tick that is cut off is repeated by the next one: a silent server must not make a stop longer.
+    // The next tick repeats one that is cut off. A silent server must not delay the stop.
     await within(app.clock, endAt - app.clock.now(), Promise.resolve(ticking?.stop()), () => {});
     await http?.close();
-    await metered?.close(); // it may be read until the last job has ended
+    await metered?.close(); // last, so that metrics can be read until the last job has ended
     unwatch();
     await client.close();
     unsubscribe();
@@ -214,7 +214,7 @@ async function startHttp(
   return { ...server, developmentToken };
 }
 
-/** A worker would fail at every fetch, and outlive that as it outlives a server that is away. That one is not waited for here. */
+/** Throws for tables of another version: the worker would fail at every fetch and retry for ever. Does not wait for a server that is down. */
 async function checkTables(client: Client): Promise<void> {
   const { clock } = client.app;
   try {
@@ -224,7 +224,7 @@ async function checkTables(client: Client): Promise<void> {
   }
 }
 
-/** A queue whose settings lose jobs may work for months first. It is told and not refused: a pause may be somebody's plan. */
+/** Warns of queue settings that lose jobs, because such a queue may work for months first. Only warns: a pause may be intended. */
 async function tellSettings({ app, backend }: Client): Promise<void> {
   try {
     await within(app.clock, longestCheckMs, checkSettings(app, backend), () => null);
@@ -234,14 +234,14 @@ async function tellSettings({ app, backend }: Client): Promise<void> {
   }
 }
 
-/** Finds a wrong pattern when the process starts, not at its first tick. */
+/** Finds a wrong pattern at the start of the process, not at the first tick. */
 async function checkSchedules({ schedules, clock }: App): Promise<void> {
   for (const schedule of schedules) await schedule.nextAfter(clock.now());
 }
 
 /**
- * When the first schedule that was made at run time is due. Those made meanwhile are seen by the next tick. One that the last tick has left
- * hides those behind it, so they are asked for again soon.
+ * When the first schedule that was created at run time is due. The next tick sees schedules that are created meanwhile. A schedule that is
+ * still due after the last tick hides the later ones, so the next tick comes soon.
  */
 async function firstStored({ stores }: Client, now: number): Promise<number | null> {
   const first = await stores.schedules?.due(latestMs, 1).catch(() => []);
@@ -249,7 +249,7 @@ async function firstStored({ stores }: Client, now: number): Promise<number | nu
   return at !== null && at <= now ? now + behindOthersMs : at;
 }
 
-/** Ticks now, and then whenever a schedule falls due. */
+/** Ticks now, and then whenever a schedule is due. */
 async function startTicking(app: App, client: Client): Promise<{ stop(): Promise<void> }> {
   let cancel = () => {};
   let stopped = false;
@@ -257,8 +257,8 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
   const next = async () => {
     const asked = await client.backend.now?.().catch(() => null);
     const startedAt = app.clock.now();
-    const now = asked ?? startedAt; // taken first: what falls due during the tick is the next one's
-    // Where the queue does not say its time, or there are several, the tick asks again, and reports why there is no answer.
+    const now = asked ?? startedAt; // taken first: schedules that are due during the tick belong to the next one
+    // If the queue did not give its time, or there are several queues, the tick asks again and reports the error.
     await tick(app, client, asked === null || client.backends ? undefined : now);
     const moments = await Promise.all([
       ...app.schedules.map((schedule) => schedule.nextAfter(now)),

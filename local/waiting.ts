@@ -1,11 +1,11 @@
-/** Waiting that a signal, a clock or the end of this process's parent ends. */
+/** Waits for a signal, a clock or the end of the parent process. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../core/base/clock.ts';
 
 export { within } from '../core/base/clock.ts';
 
-/** For `ms`, or until the signal aborts. */
+/** Waits for `ms`, or until the signal aborts. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => {});
 
@@ -15,12 +15,12 @@ export function aborted(signal: AbortSignal): Promise<void> {
 }
 
 const lookMs = 500;
-/** Read when the process begins: npm may end while it starts. */
+/** Read at the start of the process, because npm may end soon after. */
 const parent = process.ppid;
 
 /**
- * npm 11 ends at SIGTERM and hands nothing on: what it has started would go on with jobs when all believe that it has stopped. Returns how to
- * end the watch.
+ * npm 11 ends at SIGTERM and does not pass the signal on, so its child would continue to run jobs. Calls `gone` when npm has ended.
+ * Returns a function that ends the watch.
  */
 export function watchParent(clock: Clock, gone: () => void): () => void {
   if (process.env.npm_lifecycle_event === undefined) return () => {};

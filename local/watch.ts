@@ -1,14 +1,13 @@
 /**
- * When a server that owes an answer is one that is away. Time alone does not tell: a process that was busy or frozen finds its
- * timers due before it has read, or even sent, anything. So ticks of a timer are counted, and one that was kept from ticking
- * does not tick twice afterwards.
+ * Detects a server that does not answer. Time alone is not enough: after a process was busy or frozen, its timers are due before it has
+ * read or sent anything. So this counts ticks of a timer, which does not catch up on missed ticks.
  */
 
 const ticksOfSilence = 4;
 
 /**
- * @param silenceMs what is waited for so long, or up to a quarter longer, is late
- * @param look called at each tick: what has been waited for since a tick before `lateBefore` is late. Returns whether to go on ticking
+ * @param silenceMs an answer is late after this time, or up to a quarter more
+ * @param look called at each tick; a wait that began at a tick before `lateBefore` is late. Returns whether to continue
  */
 export function createWatch(silenceMs: number, look: (lateBefore: number) => boolean) {
   let tick = 0;
@@ -23,11 +22,11 @@ export function createWatch(silenceMs: number, look: (lateBefore: number) => boo
     if (!look(tick - ticksOfSilence)) stop();
   }
   return {
-    /** Of now. */
+    /** The current tick. */
     get tick(): number {
       return tick;
     },
-    /** Ticks from now on, if it does not yet. */
+    /** Starts the ticks, if they are not running. */
     start(): void {
       timer ??= setInterval(next, silenceMs / ticksOfSilence).unref();
     },

@@ -5,9 +5,9 @@ import { attemptOf, readMetadata } from './job-metadata.ts';
 import { refusal, textOf } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
 
-/** A process that dies while it clears has reported all but at most this many. */
+/** Ids are reported in portions of this size. A process that dies during a clear leaves at most one portion unreported. */
 const idsAtOnce = 100;
-/** As long as beanstalkd can: 136 years. */
+/** The longest time of beanstalkd: 136 years. */
 const foreverSeconds = 2 ** 32 - 1;
 
 export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
@@ -25,7 +25,7 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
     const info = infoOf(body, jobId);
     const now = clock.now();
     const ranked = readyAtOf(stats.pri, info.priority, state.ageingMs);
-    // One whose group has others ahead ranks later than it became ready.
+    // A job ranks later than it became ready if others of its group are ahead.
     const readyAt =
       stats.state === 'delayed'
         ? now + stats.leftSeconds * 1_000
@@ -59,7 +59,7 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
       const tubes = only === undefined ? await state.tubes() : [state.tubeOf(only)];
       return Promise.all(tubes.map(statsOf));
     },
-    /** beanstalkd shows only the next job that is ready and the next one that is delayed. */
+    /** beanstalkd shows only the next ready job and the next delayed job. */
     async peek(queue, max) {
       const tube = state.tubeOf(queue);
       const shown = await Promise.all([peekAt(tube, 'peek-ready'), peekAt(tube, 'peek-delayed')]);

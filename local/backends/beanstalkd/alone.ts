@@ -1,4 +1,4 @@
-/** Without a store there are no records, and keys hold within this process. */
+/** Stores for a backend without `store`: no records, and keys that hold within this process only. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { RecordStore, Stores } from '../../../core/contract/store.ts';

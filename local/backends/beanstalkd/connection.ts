@@ -1,6 +1,6 @@
 /**
- * One connection to a beanstalkd server: commands leave together, answers come back in their order. It does not reconnect,
- * because the jobs that it has reserved are lost with it, and its user must know that.
+ * One connection to a beanstalkd server. It pipelines commands, and answers come back in order. It does not reconnect: its reserved
+ * jobs are lost with it, and the caller must know that.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { createReplyReader, type Reply } from './replies.ts';
 export interface ConnectionOptions {
   readonly host: string;
   readonly port: number;
-  /** It ends when the server owes an answer for so long. */
+  /** The connection ends when a command is unanswered for this time. */
   readonly silenceMs: number;
 }
 
@@ -20,7 +20,7 @@ export type Connection = Awaited<ReturnType<typeof openConnection>>;
 interface Owed {
   readonly count: number;
   readonly replies: Reply[];
-  /** Is called when all replies have come, or with an error when no more will. */
+  /** Called when all replies have come, or with an error when the connection has ended. */
   done(replies: Reply[], error: Error | null): void;
 }
 
@@ -29,7 +29,7 @@ const readBytes = 64 * 1024;
 
 /** Rejects with `BACKEND` when the server cannot be reached. */
 export async function openConnection({ host, port, silenceMs }: ConnectionOptions) {
-  // Half open: a server ends a wait at once when its client closes its half of the connection.
+  // Half open: the server ends a wait at once when the client closes its half of the connection.
   const socket = connect({
     host,
     port,
@@ -46,7 +46,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     },
   });
   await connected(socket, `${host}:${port}`);
-  /** Those that are answered are cut off in slices, because `shift` is slow on long arrays. */
+  /** Answered commands are removed in slices, because `shift` is slow on long arrays. */
   let owed: Owed[] = [];
   let answered = 0;
   let text = '';
@@ -54,7 +54,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
   let isOpen = true;
   let reason: Error | null = null;
   let waitUntil = 0;
-  /** The tick at which something came last. */
+  /** The tick at which data came last. */
   let silentSince = 0;
   const watch = createWatch(silenceMs, (lateBefore) => {
     if (performance.now() < waitUntil) silentSince = watch.tick;
@@ -86,7 +86,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     }
   }
 
-  socket.resume(); // else its end would not be noticed
+  socket.resume(); // without this, the end of the connection is not noticed
   socket.on('error', end);
   socket.on('end', () => end(new Error('the server has closed the connection')));
   socket.on('close', () => end(new Error('the connection was lost')));
@@ -105,7 +105,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     for (const listener of listeners) listener();
   }
 
-  /** Writes now what else leaves at the end of this turn of the event loop. */
+  /** Writes the pending commands now, not at the end of this turn of the event loop. */
   function flush(): void {
     if (text === '' || !isOpen) return;
     socket.write(text);
@@ -124,7 +124,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     process.nextTick(endTurn);
   }
 
-  /** One command line without its end, and its body. Rejects with `BACKEND` when the connection ends first. */
+  /** Sends one command line (without `\r\n`) and its body. Rejects with `BACKEND` when the connection ends first. */
   function send(line: string, body?: string | Uint8Array): Promise<Reply> {
     if (!isOpen) return Promise.reject(lostConnection(reason));
     if (body === undefined) write(`${line}\r\n`);
@@ -147,8 +147,8 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
   }
 
   /**
-   * Many commands, each a line with its body, for a fraction of the cost. Resolves with their replies in order. Fewer replies
-   * than commands = the connection has ended.
+   * Sends many commands, each a line with its body, for a fraction of the cost. Resolves with their replies in order, or with fewer
+   * replies if the connection has ended.
    */
   function sendAll(commands: readonly string[]): Promise<readonly Reply[]> {
     if (!isOpen || commands.length === 0) return Promise.resolve([]);
@@ -168,7 +168,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     send,
     sendAll,
     flush,
-    /** Reserves the next job that comes within so many seconds. What else is sent meanwhile is answered after it. */
+    /** Reserves the next job that comes within `seconds`. Other commands are answered only after that. */
     async wait(seconds: number): Promise<Reply> {
       waitUntil = performance.now() + seconds * 1_000;
       try {
@@ -177,7 +177,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
         waitUntil = 0;
       }
     },
-    /** Ends a wait, and the use of the connection: the server answers TIMED_OUT, or with a job that it takes back at once. */
+    /** Ends a wait and the connection. The server answers TIMED_OUT, or with a job that it takes back at once. */
     endWait(): void {
       waitUntil = 0;
       silentSince = watch.tick;

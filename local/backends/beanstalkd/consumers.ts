@@ -1,6 +1,6 @@
 /**
- * The connections that reserve jobs. A job belongs to the connection that has reserved it, and a connection that waits for a job
- * answers nothing else. So a wait takes a connection that holds no job. Mostly there are two.
+ * The connections that reserve jobs. A job belongs to the connection that reserved it, and a connection that waits for a job answers
+ * no other command. So waits use a connection that holds no job. Usually there are two connections.
  */
 
 import { type Connection, openConnection } from './connection.ts';
@@ -9,16 +9,16 @@ import type { BeanstalkdState } from './state.ts';
 
 export interface Consumer {
   readonly connection: Connection;
-  /** The tubes that it watches. */
+  /** The watched tubes. */
   readonly tubes: string;
-  /** How many jobs it has reserved. */
+  /** Number of reserved jobs. */
   held: number;
   isWaiting: boolean;
   /** Fetches under way. */
   fetches: number;
   /** Resolves when the last fetch has sent all its reservations, or has failed. */
   reserved: Promise<void>;
-  /** How many reservations to ask for at once: as many as came the last time. */
+  /** How many jobs to reserve at once: as many as came the last time. */
   stride: number;
 }
 
@@ -67,9 +67,9 @@ export function createConsumers(state: BeanstalkdState, lost: (consumer: Consume
   }
 
   return {
-    /** One that does not wait, shared by all fetches that look once. */
+    /** A connection that is not waiting, shared by all fetches that do not wait. */
     async shared(tubes: readonly string[]): Promise<Consumer> {
-      // One with jobs first, so that an idle one is left to wait on.
+      // Prefers a connection with jobs, so that an idle one is left for a wait.
       const found = find(tubes, (it) => !it.isWaiting && it.held > 0) ?? find(tubes, (it) => !it.isWaiting);
       if (found) return found;
       const key = keyOf(tubes);
@@ -80,13 +80,13 @@ export function createConsumers(state: BeanstalkdState, lost: (consumer: Consume
       }
       return next;
     },
-    /** One without jobs, to wait on. It is the caller's until `isWaiting` is false again. */
+    /** A connection without jobs, for a wait. Reserved for the caller until `isWaiting` is false again. */
     async idle(tubes: readonly string[]): Promise<Consumer> {
       const consumer = find(tubes, isIdle) ?? (await open(tubes));
       consumer.isWaiting = true;
       return consumer;
     },
-    /** Closes those that nobody needs. */
+    /** Closes idle connections beyond `mostSpare`. */
     tidy(): void {
       const idle = [...consumers].filter(isIdle);
       for (const { connection } of idle.slice(mostSpare)) connection.destroy();

@@ -1,6 +1,6 @@
 /**
- * Dead letters are buried jobs, and the server says which jobs are still buried. It shows only the first buried job of a tube, so the reasons
- * why jobs were buried are also the list of them: pages of 50, each under a key of its own, the last one open.
+ * Dead letters are buried jobs. The server shows only the first buried job of a tube, so the store keeps a list of them with their
+ * reasons, in pages of 50 with a key each; new entries go to the last page. The server then says which of these jobs are still buried.
  */
 
 import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
@@ -28,7 +28,7 @@ const unknown =
 export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
   const { link, clock } = state;
 
-  /** The job, if it is buried in this tube and `detailsOf` knows it. */
+  /** Finds the job if it is buried in this tube and `detailsOf` has its details. */
   async function find(
     tube: string,
     jobId: number,
@@ -42,22 +42,22 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     return details && { jobId, tube, bytes, stats, letter: { ...details, queue: state.queueOf(tube), body } };
   }
 
-  /** Another job may have the number now. */
+  /** Checks that the job is still the same one, because another job may have its number now. */
   const check = (tube: string, { jobId, mark, ...details }: DeadLetterEntry): Promise<Found | null> =>
     find(tube, jobId, (body) => (markOf(body) === mark ? details : null));
 
-  /** The server shows the job that was buried first, and no other. */
+  /** The first buried job, the only one that the server shows. `null` if it is known. */
   async function first(tube: string, known: ReadonlySet<number>): Promise<Found | null> {
     const { jobId } = (await link.peek('peek-buried', tube)) ?? {};
     if (jobId === undefined || known.has(jobId)) return null;
     return find(tube, jobId, (body, { reserves: attempt, ageSeconds }) => {
       const { id, job } = infoOf(body, jobId);
-      const diedAt = clock.now() - ageSeconds * 1_000; // when it was put: the server does not say more
+      const diedAt = clock.now() - ageSeconds * 1_000; // the time of its put: the server does not know when it died
       return { id, job, reason: 'rejected', error: unknown, attempt, diedAt };
     });
   }
 
-  /** Newest first, those without a reason last. */
+  /** Newest first; dead letters without a stored reason last. */
   async function* all(tube: string): AsyncGenerator<Found> {
     const known = new Set<number>();
     for await (const page of deadLettersOf(state, tube)) {
@@ -75,7 +75,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     return tubes.filter((_, i) => (stats[i]?.buried ?? 0) > 0);
   }
 
-  /** Looks in every queue, because an id does not say which is its own. Counts each id once. */
+  /** Looks in every queue, because an id does not name its queue. Counts each id once. */
   async function settle(ids: readonly string[], how: (found: Found) => Promise<boolean>): Promise<number> {
     const wanted = new Set(ids);
     const done = new Set<string>();
@@ -102,8 +102,8 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
   }
 
   /**
-   * A new job, which begins without attempts also where metadata is not kept, and which may have another text. It is put before the old
-   * one is deleted: nothing is lost.
+   * Puts a new job, possibly with another body, which begins without attempts even if metadata is not kept. The old job is deleted
+   * after that, so that nothing is lost.
    */
   async function putAgain(found: Found, body: string): Promise<boolean> {
     const { tube, stats, jobId } = found;
@@ -113,7 +113,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     return remove(found);
   }
 
-  /** In every queue, because an id does not say which is its own. Bodies of other letters are not read. */
+  /** Looks in every queue, because an id does not name its queue. Does not read the bodies of other dead letters. */
   async function get(id: string): Promise<DeadLetter | null> {
     for (const tube of await tubesWithDead()) {
       const known = new Set<number>();
@@ -163,7 +163,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
 /** Stored as it is: the names of its members must stay. */
 interface DeadLetterEntry {
   readonly jobId: number;
-  /** Of its body. */
+  /** Hash of its body, see `markOf`. */
   readonly mark: string;
   readonly id: string;
   readonly job: string;
@@ -175,14 +175,14 @@ interface DeadLetterEntry {
 
 /** Stored as it is: the names of its members must stay. */
 interface Page {
-  /** How many full pages there are before this one. */
+  /** Number of full pages before this one. */
   readonly number: number;
   /** Oldest first. */
   readonly letters: readonly DeadLetterEntry[];
 }
 
 const perPage = 50;
-/** So that a page stays small. */
+/** Keeps pages small. */
 const longestError = 1_000;
 
 const openPage = ({ scope }: BeanstalkdState, tube: string): string => `${scope}/dead/${tube}`;
@@ -203,14 +203,14 @@ export async function addDeadLetter(
     full = { number, letters: others };
     return { number: number + 1, letters: [added] };
   });
-  // A process that is killed here loses 50 reasons: the jobs are still buried, and the first of them is shown.
+  // A process that is killed here loses 50 reasons. The jobs are still buried, and the first of them is shown.
   if (full !== null) {
     const page: Page = full;
     await state.metadata.update<Page>(fullPage(state, tube, page.number), () => page);
   }
 }
 
-/** The pages that are still kept with their keys, newest first. */
+/** The pages that still exist, with their keys, newest first. */
 async function* pagesOf(state: BeanstalkdState, tube: string): AsyncGenerator<[key: string, page: Page]> {
   let key = openPage(state, tube);
   let page = await state.metadata.read<Page>(key);

@@ -1,4 +1,4 @@
-/** What `longshore doctor` looks at in a beanstalkd server. */
+/** The checks that `longshore doctor` runs on a beanstalkd server. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
@@ -11,7 +11,7 @@ import type { BeanstalkdState } from './state.ts';
 
 interface BeanstalkdFacts {
   readonly state: BeanstalkdState;
-  /** A number or word that `stats` shows. */
+  /** A value in the output of `stats`. */
   shown(name: string): Promise<string>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A queue in beanstalkd 1.12 or newer: a small, quick server that keeps jobs and nothing else. What it cannot keep (records,
- * idempotency keys, the reasons of dead letters) goes to the store that it is given.
+ * A queue in beanstalkd 1.12 or newer, a small, fast server that stores jobs and nothing else. Records, idempotency keys and the
+ * reasons of dead letters are kept in `store`.
  */
 
 import type { QueueAdmin } from '../../../core/contract/admin.ts';

@@ -1,17 +1,17 @@
-/** beanstalkd counts reservations; Longshore counts attempts. The metadata of a job says which reservations were none. */
+/** beanstalkd counts reservations, Longshore counts attempts. The metadata of a job says which reservations were no attempts. */
 
 import { type JobStats, markOf } from './job.ts';
 import type { BeanstalkdState } from './state.ts';
 
 /** Stored as it is: the names of its members must stay. */
 export interface JobMetadata {
-  /** Of the job's body. */
+  /** Hash of the job's body, see `markOf`. */
   readonly mark: string;
-  /** Reservations that are no attempts: released without being counted, or before the dead letter was retried. */
+  /** Reservations that are no attempts: released uncounted, or made before the dead letter was retried. */
   readonly uncounted: number;
-  /** How many of the losses that beanstalkd counts an attempt has been marked as interrupted for. */
+  /** How many of the losses in beanstalkd's count have already marked an attempt as interrupted. */
   readonly told: number;
-  /** The last lease ran out and was released, which beanstalkd does not count as a loss. */
+  /** The last lease expired and was released here, which beanstalkd does not count as a loss. */
   readonly expired: boolean;
 }
 
@@ -19,7 +19,7 @@ const none = { uncounted: 0, told: 0, expired: false } as const;
 
 export const newMetadata = (body: string): JobMetadata => ({ ...none, mark: markOf(body) });
 
-/** Of the reservation under way. */
+/** The attempt of the current reservation. */
 export function attemptOf({ reserves, losses }: JobStats, metadata: JobMetadata | null) {
   const { uncounted, told, expired } = metadata ?? none;
   return { attempt: Math.max(1, reserves - uncounted), interrupted: expired || losses > told };
@@ -27,7 +27,7 @@ export function attemptOf({ reserves, losses }: JobStats, metadata: JobMetadata 
 
 const keyOf = ({ scope }: BeanstalkdState, jobId: number): string => `${scope}/job/${jobId}`;
 
-/** `null` also where what is stored belongs to another job that had the number before. */
+/** `null` = there is none, or it belongs to an earlier job with this number. */
 export async function readMetadata(
   state: BeanstalkdState,
   jobId: number,

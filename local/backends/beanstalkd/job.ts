@@ -1,23 +1,22 @@
 /**
- * What beanstalkd tells of jobs and tubes, in the YAML of `stats-job`, `stats-tube` and `list-tubes`: one `name: value` per line, so simple
- * that it needs no parser. What else lists show of a job, and the priority that it keeps when it is released, are read from its body, which is
- * the envelope. Nothing that decides whether it runs is.
+ * Reads the YAML of `stats-job`, `stats-tube` and `list-tubes`. It has one `name: value` per line, so it needs no parser. Other facts for
+ * lists, and the priority for a release, come from the job's body, the envelope. Nothing that decides whether the job runs comes from there.
  */
 
 import { createHash } from 'node:crypto';
 import type { Envelope } from '../../../core/envelope/envelope.ts';
 
-/** What a server counts of one job. */
+/** The server's statistics of one job. */
 export interface JobStats {
   readonly tube: string;
   readonly state: 'ready' | 'delayed' | 'reserved' | 'buried';
   readonly pri: number;
   readonly ageSeconds: number;
   readonly ttrSeconds: number;
-  /** Until its lease ends, or its delay. */
+  /** Seconds until its reservation or its delay ends. */
   readonly leftSeconds: number;
   readonly reserves: number;
-  /** How many reservations their worker did not end: its connection was lost, or its time was up. */
+  /** Reservations that ended by themselves: the connection was lost, or the time was up. */
   readonly losses: number;
 }
 
@@ -70,7 +69,7 @@ function wordIn(text: string, name: string): string {
   return word.startsWith('"') ? word.slice(1, -1) : word;
 }
 
-/** Digit by digit: each lease reads eight numbers, and texts made of them would be most of its garbage. */
+/** Parses digit by digit: each lease reads eight numbers, and substrings would be most of its garbage. */
 function numberIn(text: string, name: string): number {
   const start = text.indexOf(name);
   let number = 0;
@@ -83,11 +82,11 @@ function numberIn(text: string, name: string): number {
 }
 
 /**
- * beanstalkd's priority has 32 bits, the smallest comes first, and among equals the oldest. Longshore uses it as a rank: the second in which a
- * job becomes ready, an hour later per priority level.
+ * A priority of beanstalkd has 32 bits; the smallest comes first, and among equals the oldest job. Longshore uses it as a rank: the second
+ * in which a job becomes ready, plus `ageingMs` (an hour) per priority level.
  */
 const secondMs = 1_000;
-/** Ranks count seconds from here, and last until 2156. */
+/** Ranks count seconds from this time, and last until 2156. */
 const epochMs = Date.UTC(2020, 0, 1);
 const largest = 2 ** 32 - 1;
 
@@ -97,7 +96,7 @@ export function rankOf(readyAtMs: number, level: number, ageingMs: number): numb
   return within(Math.floor((readyAtMs - epochMs + level * ageingMs) / secondMs));
 }
 
-/** When a job of this rank became ready; `null` for a number that another program has chosen. */
+/** When a job of this rank became ready; `null` = another program chose the priority. */
 export function readyAtOf(rank: number, level: number, ageingMs: number): number | null {
   const readyAtMs = epochMs + rank * secondMs - level * ageingMs;
   return readyAtMs > epochMs ? readyAtMs : null;
@@ -116,7 +115,7 @@ interface JobInfo {
 const normal = 5;
 const longestName = 128;
 
-/** Unchecked. Empty for a body that is no envelope: the worker that runs it rejects it. */
+/** Parses the envelope without checks. Empty if the body is no envelope: the worker will reject the job. */
 export function envelopeIn(body: string): Partial<Record<keyof Envelope, unknown>> {
   try {
     return JSON.parse(body) ?? {};
@@ -125,7 +124,7 @@ export function envelopeIn(body: string): Partial<Record<keyof Envelope, unknown
   }
 }
 
-/** @param jobId names the job where its body does not */
+/** @param jobId serves as the id if the body has none */
 export function infoOf(body: string, jobId: number): JobInfo {
   const { identifier, job, priority } = envelopeIn(body);
   const level = typeof priority === 'number' && priority >= 0 && priority <= 9 ? priority : normal;
@@ -134,6 +133,6 @@ export function infoOf(body: string, jobId: number): JobInfo {
 
 const nameOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, longestName) : '');
 
-/** Of the body as a lease has it. Tells apart jobs with the same number: a server without a binlog starts from 1 again. */
+/** Hash of a body. Tells apart jobs with the same number: a server without a binlog restarts from 1. */
 export const markOf = (body: string): string =>
   createHash('sha256').update(body).digest('base64url').slice(0, 16);

@@ -1,7 +1,6 @@
 /**
- * The leases of this process, found by their token, which begins with an index. Not a Map, for the reason that
- * core/kernel/worker/run-list.ts gives: what was ever in a Map outlives the young generation. Below them the commands for a job that one of
- * our connections has reserved: each resolves with `false` when the job is no longer ours.
+ * The leases of this process by token; a token begins with an index. Not a Map, because its entries would outlive the young generation
+ * (see core/kernel/worker/run-list.ts). Also the commands for a reserved job, which resolve with `false` when the job is no longer ours.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -14,7 +13,7 @@ import type { JobMetadata } from './job-metadata.ts';
 import { refusal, succeeded } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
 
-/** A lease and what beanstalkd knows of its job. */
+/** A lease, and the job in beanstalkd. */
 export interface LeasedJob {
   readonly lease: JobLease;
   readonly consumer: Consumer;
@@ -30,7 +29,7 @@ export interface LeasedJob {
 }
 
 export class LeaseTable implements Iterable<LeasedJob> {
-  // No other process has it, nor has an earlier one of this machine.
+  // Random, so that tokens of other and earlier processes differ.
   readonly #series = randomBytes(9).toString('base64url');
   readonly #jobs: (LeasedJob | null)[] = [];
   readonly #free: number[] = [];
@@ -41,7 +40,7 @@ export class LeaseTable implements Iterable<LeasedJob> {
     this.#clock = clock;
   }
 
-  /** New at every call. Its index is reserved for the job that is added with it. */
+  /** A new token. Its index is reserved for the job that is added with it. */
   newToken(): string {
     const index = this.#free.pop() ?? this.#jobs.push(null) - 1;
     return `${index}.${++this.#count}.${this.#series}`;
@@ -52,13 +51,13 @@ export class LeaseTable implements Iterable<LeasedJob> {
     job.consumer.held++;
   }
 
-  /** `null` also for one that is being settled. */
+  /** `null` = not found, or being settled. */
   find(token: string): LeasedJob | null {
     const job = this.#jobs[indexOf(token)];
     return job && job.lease.token === token && !job.isSettling ? job : null;
   }
 
-  /** As `find`, and neither has the lease ended nor may the server have taken the job back. */
+  /** Like `find`, but also `null` if the lease has ended or the server may have taken the job back. */
   findOpen(token: string): LeasedJob | null {
     const job = this.find(token);
     return job && Math.min(job.endsAt, job.reservedUntil) > this.#clock.now() ? job : null;
@@ -69,8 +68,8 @@ export class LeaseTable implements Iterable<LeasedJob> {
   }
 
   /**
-   * Settles what `findOpen` finds, and removes it. `false` = there is none, or `how` found it lost. Its connection holds it until
-   * then, so that nobody waits on that connection: a command that is sent during a wait is answered after it.
+   * Settles the job that `findOpen` finds, and removes it. `false` = not found, or `how` found it lost. Its connection counts it as held
+   * until then, so that no fetch waits on that connection: the answer to the command would come after the wait.
    */
   async settle({ token }: JobLease, how: (job: LeasedJob) => Promise<boolean>): Promise<boolean> {
     const job = this.findOpen(token);
@@ -86,7 +85,7 @@ export class LeaseTable implements Iterable<LeasedJob> {
     }
   }
 
-  /** It may be tried again, unless the connection is gone and the job with it. */
+  /** Allows another try, unless the connection is gone and the job with it. */
   settleFailed(job: LeasedJob): void {
     job.isSettling = false;
     if (!job.consumer.connection.isOpen) this.remove(job);
@@ -100,25 +99,25 @@ export class LeaseTable implements Iterable<LeasedJob> {
     job.consumer.held--;
   }
 
-  /** Those of now that nobody settles. */
+  /** The jobs at this moment that are not being settled. */
   [Symbol.iterator](): Iterator<LeasedJob> {
     return this.#jobs.filter((job) => job !== null && !job.isSettling).values() as Iterator<LeasedJob>;
   }
 }
 
-/** `NaN` for the token of another backend: nothing has that index. */
+/** `NaN` for a token of another backend, so that no job is found. */
 const indexOf = (token: string): number => Number.parseInt(token, 10);
 
-/** beanstalkd lets anybody delete a job that nobody has reserved, so a delete must not arrive too late. */
+/** beanstalkd lets any client delete a job that is not reserved, so a delete must not arrive too late. */
 const latestDeleteMs = 1_000;
 
 export const ttrMsOf = ({ stats }: LeasedJob): number => Math.max(1, stats.ttrSeconds) * 1_000;
 
-/** A delete that is sent now may arrive when the server has taken the job back. */
+/** Whether a delete that is sent now may arrive after the server has taken the job back. */
 export const isLate = (job: LeasedJob, clock: Clock): boolean =>
   job.reservedUntil - clock.now() < Math.min(latestDeleteMs, ttrMsOf(job) / 4);
 
-/** Starts its time to run anew. */
+/** Restarts the job's time to run. */
 export async function touchJob(job: LeasedJob, clock: Clock): Promise<boolean> {
   const sentAt = clock.now();
   const reply = job.consumer.connection.send(`touch ${job.jobId}`);
@@ -137,7 +136,7 @@ export function buryJob({ consumer, jobId }: LeasedJob, rank: number): Promise<b
   return succeeded(consumer.connection.send(`bury ${jobId} ${rank}`), 'BURIED', 'burying a job');
 }
 
-/** Makes it ready again after the delay. */
+/** Makes the job ready again after the delay. */
 export async function releaseJob(
   { clock, ageingMs }: BeanstalkdState,
   connection: Connection,
@@ -148,7 +147,7 @@ export async function releaseJob(
   if (word === 'RELEASED') return true;
   if (word === 'NOT_FOUND') return false;
   if (word !== 'BURIED') throw refusal('releasing a job', word);
-  // The server has no memory to make it ready, and buried it would stay for ever.
+  // The server had no memory to make it ready and buried it. It must not stay buried.
   const again = await connection.send(`kick-job ${jobId}`);
   if (again.word !== 'KICKED') throw refusal('releasing a job', 'OUT_OF_MEMORY');
   return true;

@@ -1,7 +1,7 @@
 /**
- * What may be done with the leases of this process. beanstalkd takes a job back when its time is up or its connection ends, and
- * lets anybody delete a job that nobody has reserved. So this process decides whether a lease still stands before it asks the
- * server, and in doubt it does not.
+ * Settles and renews the leases of this process. beanstalkd takes a job back when its time is up or its connection ends, and lets any
+ * client delete a job that is not reserved. So this process checks that a lease is still valid before it sends a command, and sends
+ * none in doubt.
  */
 
 import { type Clock, steadyClock } from '../../../core/base/clock.ts';
@@ -26,7 +26,7 @@ import type { BeanstalkdState } from './state.ts';
 
 export type Leases = ReturnType<typeof createLeases>;
 
-/** @param onLost is called with the tokens of leases that end before their time */
+/** @param onLost called with the tokens of leases that were lost early */
 export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySet<string>) => void) {
   const clock = steadyClock(state.clock);
   const jobs = new LeaseTable(clock);
@@ -38,7 +38,7 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
     if (mine.length > 0) onLost(new Set(mine.map(({ lease }) => lease.token)));
   }
 
-  /** @param metadata is written first, because the next worker reads it */
+  /** @param metadata written before the release, because the next worker reads it */
   async function release(job: LeasedJob, delayMs: number, metadata: JobMetadata | null): Promise<boolean> {
     const { jobId, lease, consumer } = job;
     if (metadata) await writeMetadata(state, jobId, metadata).catch(state.metadataFailed);
@@ -78,21 +78,21 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
   return {
     newToken: () => jobs.newToken(),
 
-    /** A promise where the server must be asked to keep the job for longer. */
+    /** Returns a promise if the server must first be asked to keep the job for longer. */
     add(job: LeasedJob): Promise<void> | null {
       jobs.add(job);
       if (!job.consumer.connection.isOpen) {
         jobs.remove(job);
         return null;
       }
-      // The server cuts off parts of seconds: what it calls 0 may be most of a short time.
+      // The server rounds down to seconds: 0 may be most of a short time.
       if (job.reservedUntil - clock.now() < ttrMsOf(job) / 2)
         return touchJob(job, clock).then(() => touching.keep(job));
       touching.keep(job);
       return null;
     },
 
-    /** The connection has ended, and what it held is lost. */
+    /** The connection has ended, so its jobs are lost. */
     lose: (consumer: Consumer) => lose([...jobs].filter((job) => job.consumer === consumer)),
 
     ack: createAck(state, jobs),
@@ -108,7 +108,7 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
       return Promise.all(open.map((job) => renew(job, endsAt).catch(() => false)));
     },
 
-    /** Of this process: what others hold is released with their connection, or when its time is up. */
+    /** Only leases of this process. The server releases other jobs when their connection ends or their time is up. */
     async reapExpired(queue: string): Promise<number> {
       const now = clock.now();
       const expired = [...jobs].filter(({ lease, endsAt }) => lease.queue === queue && endsAt <= now);
@@ -116,7 +116,7 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
         expired.map(async (job) => {
           job.isSettling = true;
           const metadata = { ...metadataOf(job), told: job.stats.losses, expired: true };
-          const isReleased = await release(job, 0, metadata).catch(() => false); // then the server does it, when its time is up
+          const isReleased = await release(job, 0, metadata).catch(() => false); // the server releases it when its time is up
           jobs.remove(job);
           return isReleased;
         }),
@@ -132,15 +132,15 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
 }
 
 /**
- * Keeps jobs reserved until their leases end: the time to run that a job was put with may be shorter than its lease.
- * @param lost is called with the jobs that the server has taken back
+ * Keeps jobs reserved until their leases end, because the time to run of a job may be shorter than its lease.
+ * @param lost called with the jobs that the server has taken back
  */
 function createTouching(jobs: LeaseTable, clock: Clock, lost: (gone: readonly LeasedJob[]) => void) {
   let cancel: (() => void) | null = null;
   let nextAt = Number.POSITIVE_INFINITY;
   const halfTimeOf = (job: LeasedJob): number => job.reservedUntil - ttrMsOf(job) / 2;
 
-  /** Touches the job halfway through its time to run, again and again. */
+  /** Touches the job each time half of its time to run is over. */
   function keep(job: LeasedJob): void {
     const at = halfTimeOf(job);
     if (at >= job.endsAt || at >= nextAt) return;
@@ -174,14 +174,14 @@ function createTouching(jobs: LeaseTable, clock: Clock, lost: (gone: readonly Le
 const isFalse = (answer: PromiseSettledResult<boolean>): boolean =>
   answer.status === 'fulfilled' && !answer.value;
 
-/** Of acks that are never repeated. */
+/** Failed acks to remember, in case they are never repeated. */
 const mostFailed = 10_000;
 
-/** Acks of one batch leave as one write. An ack that is repeated after a failure finds out whether its job was deleted. */
+/** Acks of one batch are one write. An ack that is repeated after a failure finds out whether its job was deleted. */
 function createAck(state: BeanstalkdState, jobs: LeaseTable): JobSettler['ack'] {
   const { link, stores, answered } = state;
   const clock = steadyClock(state.clock);
-  /** Failed acks by token: `null` = the job was deleted; a number = that job's, whose answer went with the connection. */
+  /** Failed acks by token: `null` = the job was deleted; a number = its job, whose answer was lost with the connection. */
   const failed = new Map<string, number | null>();
 
   function fail(token: string, jobId: number | null): void {
@@ -192,7 +192,7 @@ function createAck(state: BeanstalkdState, jobs: LeaseTable): JobSettler['ack'] 
   async function ackOne({ lease, complete }: Ack): Promise<boolean> {
     const jobId = failed.get(lease.token);
     if (jobId !== undefined) {
-      // A job that is still there belongs to the next worker that reserves it.
+      // If the job still exists, the next worker will reserve it.
       const isDeleted = jobId === null || (await link.jobStats(jobId)) === null;
       failed.delete(lease.token);
       return isDeleted;
@@ -200,7 +200,7 @@ function createAck(state: BeanstalkdState, jobs: LeaseTable): JobSettler['ack'] 
     return jobs.settle(lease, async (job) => {
       if (complete) {
         const { key, owner, ...done } = complete;
-        // The key first: a job that returns with its key completed is skipped.
+        // The key first: if the job comes again, it is skipped because its key is completed.
         if (!(await answered(stores.keys.complete(key, owner, done)))) return false;
       }
       try {
@@ -212,11 +212,11 @@ function createAck(state: BeanstalkdState, jobs: LeaseTable): JobSettler['ack'] 
     });
   }
 
-  /** The usual batch: jobs of one connection that only have to be deleted. `null` = it is another, and nothing was done. */
+  /** Fast path: jobs of one connection that only need a delete. `null` = another kind of batch, and nothing was done. */
   async function ackTogether(acks: readonly Ack[]): Promise<boolean[] | null> {
     const [first] = acks;
     const consumer = first && jobs.find(first.lease.token)?.consumer;
-    // Sent after the reservations of a fetch, so that no worker waits for its next jobs while the server deletes these.
+    // After the reservations of a fetch, so that no worker waits for its next jobs while the server deletes these.
     await consumer?.reserved;
     const mine: LeasedJob[] = [];
     for (const { lease, complete } of acks) {

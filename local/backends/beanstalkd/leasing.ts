@@ -1,4 +1,4 @@
-/** Reserves jobs, those that are ready or the next one that comes, and makes leases of them. */
+/** Reserves jobs (the ready ones, or the next one to come) and makes leases of them. */
 
 import { steadyNow } from '../../../core/base/clock.ts';
 import type { FetchRequest, JobLease } from '../../../core/contract/queue.ts';
@@ -13,29 +13,29 @@ import type { BeanstalkdState } from './state.ts';
 
 type Request = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
 
-/** Reservations of one round. */
+/** Reservations per round. */
 const mostAtOnce = 500;
 const perPart = 32;
-/** A request for more gets half of it. */
+/** A request for more jobs gets half of them. */
 const fewJobs = 32;
-/** There is no job; or there is none, and one that this connection holds is near the end of its time. */
+/** Both mean that no job is ready. DEADLINE_SOON: the time of a job on this connection is nearly up. */
 const noJob = new Set(['TIMED_OUT', 'DEADLINE_SOON']);
-/** The server ends a wait by its own clock. We end it when the server is so late, and its connection when it is so late again. */
+/** The server ends a wait by its own clock. If it is late by this time we end the wait, and after the same time again the connection. */
 const lateMs = 500;
 
 export function createLeasing(state: BeanstalkdState, consumers: Consumers, leases: Leases) {
   const { clock } = state;
   const waiting = new Set<() => void>();
 
-  /** Makes leases of jobs that the connection has reserved. When that fails, it releases them all. */
+  /** Makes leases of jobs that the connection has reserved. If that fails, it releases them all. */
   async function leaseAll(consumer: Consumer, jobs: readonly Reply[], leaseMs: number): Promise<JobLease[]> {
     const made: JobLease[] = [];
-    consumer.fetches++; // so that nobody waits on it
+    consumer.fetches++; // so that no fetch waits on this connection
     try {
       await makeLeases(consumer, jobs, leaseMs, made);
     } catch (error) {
       await releaseAll(made.filter(Boolean));
-      // Nobody knows the attempts of the others, so this one counts.
+      // The attempts of the other jobs are unknown, so this reservation counts as one.
       const others = jobs.filter((_, i) => !made[i]);
       await Promise.allSettled(
         others.map(({ number: jobId, data }) =>
@@ -86,12 +86,12 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
     for (let i = 0; i < jobs.length; i++) {
       const { word, data } = answers[i]!;
       if (word !== 'OK') {
-        if (word !== 'NOT_FOUND') odd = word; // else somebody else has deleted it
+        if (word !== 'NOT_FOUND') odd = word; // NOT_FOUND: another client has deleted it
         continue;
       }
       const body = textOf(jobs[i]!.data!);
       const stats = jobStatsOf(data!);
-      // A job has no metadata before its second reservation. Without it no reservation is left out of the count.
+      // Before its second reservation a job has no metadata. Without metadata every reservation counts.
       const making =
         stats.reserves > 1
           ? readMetadata(state, jobs[i]!.number, body)
@@ -110,7 +110,7 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
     return replies;
   }
 
-  /** What cannot be released now is released with its connection, or when its time is up. */
+  /** If a release fails, the server releases the job when the connection ends or its time is up. */
   async function releaseAll(taken: readonly JobLease[]): Promise<void> {
     await Promise.allSettled(taken.map((lease) => leases.nack(lease, { delayMs: 0, countAttempt: false })));
   }
@@ -125,7 +125,7 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
       for (let isEmpty = false; !isEmpty && wanted > 0; ) {
         const count = Math.min(wanted, consumer.stride);
         let got = 0;
-        // In parts, so that the server has something to do while the attempts of the first are asked for.
+        // In parts, so that the server works on while the attempts of the first part are read.
         const parts: Promise<void>[] = [];
         for (let left = count; left > 0; left -= perPart) {
           const commands = new Array<string>(Math.min(left, perPart)).fill('reserve-with-timeout 0');
@@ -146,7 +146,7 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
       reserved.resolve();
       return (await allOf(coming)).flat();
     } catch (error) {
-      // The caller gets no lease, so none may stay open until its end.
+      // The caller gets no lease, so all of them must be released.
       const done = await Promise.allSettled(coming);
       await releaseAll(done.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])));
       throw error;
@@ -157,12 +157,12 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
   }
 
   return {
-    /** Those that are ready now. Of many at most half of `max`: while one half runs, the server deletes the other. */
+    /** Leases ready jobs. A large `max` is halved, so that the server deletes one half while the other runs. */
     async lease({ queues, max, leaseMs }: Request): Promise<JobLease[]> {
       return leaseOn(await consumers.shared(queues.map(state.tubeOf)), max, leaseMs);
     },
 
-    /** One that comes within `waitMs`. */
+    /** Leases one job that comes within `waitMs`. */
     async wait({ queues, leaseMs, waitMs, signal }: FetchRequest): Promise<JobLease[]> {
       const consumer = await consumers.idle(queues.map(state.tubeOf));
       const { connection } = consumer;
@@ -191,7 +191,7 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
         consumer.isWaiting = false;
         if (isEnded) connection.destroy();
       }
-      // A job that comes in the last moment is the server's again, which gives it to the next worker that asks.
+      // The server takes back a job that came at the last moment, and gives it to the next worker.
       if (isEnded || noJob.has(reply.word)) return [];
       if (reply.word !== 'RESERVED') throw refusal('waiting for a job', reply.word);
       return leaseAll(consumer, [reply], leaseMs);
@@ -204,7 +204,7 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
   };
 }
 
-/** As `Promise.all`, but it rejects only when the others have ended too. */
+/** Like `Promise.all`, but rejects only after all promises have settled. */
 async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);

@@ -8,22 +8,22 @@ import type { ConnectionOptions } from './connection.ts';
 export interface BeanstalkdOptions {
   /** `beanstalk://host:11300`. */
   readonly url: string;
-  /** Keeps what beanstalkd cannot: records, keys, metadata of jobs. Is closed with the backend. @default none: see the docs */
+  /** Keeps records, idempotency keys and metadata of jobs. Closed with the backend. @default none, with the limits that the docs list */
   readonly store?: BackendStores;
-  /** All tubes begin with it. @default '': a tube is called like its queue */
+  /** Prefix of all tubes. @default '': a tube has the name of its queue */
   readonly prefix?: string;
   /**
-   * How long the server leaves a job to a worker that has fallen silent, whole seconds. A live worker touches its jobs in time,
-   * however long their leases. @default 60_000
+   * How long the server leaves a job to a silent worker, in ms, rounded up to whole seconds. A live worker touches its jobs in time,
+   * whatever their lease. @default 60_000
    */
   readonly ttrMs?: number;
-  /** The `-z` that the server was started with. @default 65_535, as the server's */
+  /** The value of `-z` of the server. @default 65_535, the server's default */
   readonly maxBodyBytes?: number;
-  /** How much later a job is ranked per priority level. @default 3_600_000 */
+  /** Each priority level ranks a job this much later, in ms, so that jobs of low priority are not starved. @default 3_600_000 */
   readonly ageingMs?: number;
-  /** A connection is replaced when the server owes an answer for so long. @default 10_000 */
+  /** Reconnects when the server has not answered a command for this time, in ms. @default 10_000 */
   readonly silenceMs?: number;
-  /** For tests. */
+  /** Only for tests. */
   readonly clock?: Clock;
 }
 
@@ -32,7 +32,7 @@ export type Settings = ReturnType<typeof settingsOf>;
 const defaultPort = 11_300;
 const defaultBodyBytes = 65_535;
 const longestPrefix = 70;
-/** Names of queues, as core/base/checks.ts has them, but for the `-` at the start, which beanstalkd takes for an option. */
+/** Names of queues as in core/base/checks.ts, but without `-` at the start, which beanstalkd does not allow. */
 export const tubePattern = /^[A-Za-z0-9._][A-Za-z0-9._-]{0,199}$/;
 
 export function settingsOf(options: BeanstalkdOptions) {

@@ -1,15 +1,15 @@
-/** Cuts what a beanstalkd server sends into replies: a line, and after some words a number of bytes of data. */
+/** Parses the replies of a beanstalkd server. A reply is a line, and after some words a block of data. */
 
 import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
 
 export interface Reply {
   /** `RESERVED`, `DELETED`, `NOT_FOUND`, … */
   readonly word: string;
-  /** The first number after the word, such as the job's id; 0 where there is none. */
+  /** The first number after the word, such as the job's id; 0 = none. */
   readonly number: number;
   /**
-   * Body of a job, or YAML; `null` where the word brings none. A character per byte (latin1), because the memory of texts is freed
-   * soon, and that of a Buffer for each of a thousand jobs is freed late.
+   * Body of a job, or YAML; `null` = none. One character per byte (latin1): the memory of strings is freed soon, that of a thousand
+   * Buffers late.
    */
   readonly data: string | null;
 }
@@ -17,7 +17,7 @@ export interface Reply {
 /** The bytes as they were put. */
 export const bytesOf = (data: string): Buffer => Buffer.from(data, 'latin1');
 
-/** What the bytes say in UTF-8. */
+/** Decodes the bytes as UTF-8. */
 export const textOf = (data: string): string =>
   /[\x80-\xff]/.test(data) ? bytesOf(data).toString('utf8') : data;
 
@@ -27,7 +27,7 @@ const blank = 32;
 const longestLine = 1_024;
 const wordsWithData = new Set(['RESERVED', 'FOUND', 'OK']);
 
-/** The number whose digits are at `from`, without making a text of them; -1 = there is none, or it is too large. */
+/** Parses the digits at `from` without making a string; -1 = no number, or it is too large. */
 function numberAt(bytes: Buffer, from: number): number {
   let number = 0;
   let at = from;
@@ -36,7 +36,7 @@ function numberAt(bytes: Buffer, from: number): number {
 }
 
 export function createReplyReader(take: (reply: Reply) => void) {
-  /** What has come of an unfinished reply, and how many bytes there must be before it is worth looking again. */
+  /** The unfinished reply so far, and how many bytes it needs before parsing makes sense. */
   let kept: Buffer[] = [];
   let keptBytes = 0;
   let neededBytes = 0;
@@ -48,12 +48,12 @@ export function createReplyReader(take: (reply: Reply) => void) {
   }
 
   return {
-    /** Does not keep the chunk. Throws when it is not the protocol of beanstalkd: then nothing after it can be trusted. */
+    /** Does not keep the chunk. Throws if it is not the protocol of beanstalkd: the connection cannot be used after that. */
     read(chunk: Buffer) {
       keptBytes += chunk.length;
       if (keptBytes < neededBytes) {
         kept.push(Buffer.from(chunk));
-        return; // so a large body is put together once
+        return; // a large body is concatenated once
       }
       const bytes = kept.length === 0 ? chunk : Buffer.concat([...kept, chunk]);
       let from = 0;
@@ -75,7 +75,7 @@ export function createReplyReader(take: (reply: Reply) => void) {
           continue;
         }
         const start = end + 1;
-        // The length is the last number of the line, and after OK the only one.
+        // The length is the last number of the line (after OK, the only number).
         const length = space < lineEnd ? numberAt(bytes, bytes.lastIndexOf(blank, lineEnd) + 1) : -1;
         if (length < 0) throw new Error('a reply without a length');
         const next = start + length + 2; // \r\n
@@ -87,7 +87,7 @@ export function createReplyReader(take: (reply: Reply) => void) {
   };
 }
 
-/** What a server's refusal means here. */
+/** Our code and advice for a refusal of the server. */
 const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: string]>> = {
   OUT_OF_MEMORY: [
     'STORAGE_FULL',
@@ -108,13 +108,13 @@ const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: strin
   ],
 };
 
-/** For a reply that is no answer to the command. It quotes the one word and no payload. */
+/** The error for an unexpected reply. It quotes only the word, never a payload. */
 export function refusal(during: string, word: string): LongshoreError {
   const [code, advice] = meanings[word] ?? ['BACKEND', 'Check that the server is beanstalkd.'];
   return new LongshoreError(code, `beanstalkd answered ${word} while ${during}. ${advice}`);
 }
 
-/** Whether the command did what it should; `false` = NOT_FOUND. Throws for every other answer. */
+/** `true` = the expected answer; `false` = NOT_FOUND. Throws for every other answer. */
 export async function succeeded(reply: Promise<Reply>, expected: string, during: string): Promise<boolean> {
   const { word } = await reply;
   if (word === expected) return true;

@@ -1,4 +1,4 @@
-/** Puts messages: all of a batch leave together, and each gets its own answer. */
+/** Puts messages. A batch is one write, and each message gets its own answer. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { slices } from '../../../core/base/slices.ts';
@@ -8,7 +8,7 @@ import { infoOf, rankOf, readyAtOf, secondsOf } from './job.ts';
 import { refusal, textOf } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
 
-/** Puts without their answer: after so many the answers are waited for. */
+/** At most this many puts are sent before their answers are awaited. */
 const mostAtOnce = 1_000;
 
 export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
@@ -18,7 +18,7 @@ export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
 
   function putOf({ queue, group, body, priority, notBefore }: OutgoingMessage, now: number): string {
     const readyAt = Math.max(now, notBefore ?? now);
-    // A delayed one takes no turn: those that are sent until its time comes would stand behind it.
+    // A delayed job takes no turn: jobs that are sent before it is due would rank after it.
     const countsFrom =
       group === null || readyAt > now ? readyAt : ranks.next(state.tubeOf(queue), group, now);
     const rank = rankOf(countsFrom, priority, ageingMs);
@@ -33,7 +33,7 @@ export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
     const now = clock.now();
     const results: (SendResult | null)[] = [];
     const commands: string[] = [];
-    /** For each command the index of the message that it puts; -1 = it only chooses the tube. */
+    /** For each command the index of its message; -1 = it only selects the tube. */
     const indexes: number[] = [];
     for (const [i, message] of messages.entries()) {
       const { id, queue, body } = message;
@@ -55,7 +55,7 @@ export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
       const { id } = messages[i]!;
       if (word === 'INSERTED') results[i] = { ok: true, id, duplicate: false };
       else {
-        // Stored, but the server has no memory to make it ready. Buried it would stay for ever.
+        // The server had no memory to make it ready and buried it. It must not stay buried.
         if (word === 'BURIED') await connection.send(`delete ${number}`).catch(() => {});
         const error = refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word);
         results[i] = { ok: false, id, error };
@@ -70,7 +70,7 @@ export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
   }
 
   return async (messages) => {
-    for (const { queue } of messages) state.tubeOf(queue); // a wrong name stops the call before anything is sent
+    for (const { queue } of messages) state.tubeOf(queue); // throws for a wrong name before anything is sent
     const results: SendResult[] = [];
     for (const some of slices(messages, mostAtOnce)) results.push(...(await putAll(some)));
     return results;
@@ -80,19 +80,19 @@ export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
 /** Puts a job that no worker sees, and deletes it. */
 export async function probe({ link }: BeanstalkdState): Promise<void> {
   const jobId = await link.put('longshore.probe', [0, 60, 1], '');
-  await link.send(`delete ${jobId}`, { tube: 'default' }); // a tube that no connection uses is gone
+  await link.send(`delete ${jobId}`, { tube: 'default' }); // the server deletes a tube that no connection uses
 }
 
 /** Ranks count seconds. */
 const turnMs = 1_000;
 const lookEveryMs = 1_000;
-/** Of one tube. Beyond that those that came first are forgotten: their next job ranks as if none of them waited. */
+/** Groups per tube. Above this the oldest are forgotten, and their next job ranks as if no job of the group waited. */
 const mostGroups = 10_000;
 const mostTubes = 1_000;
 
 interface Tube {
   lookedAt: number;
-  /** What comes next out of it counts as ready since then, in epoch ms. */
+  /** Since when its next job counts as ready, in epoch ms. */
   headAt: number;
   /** When the last job of each group counts as ready. */
   readonly lastAt: Map<string, number>;
@@ -100,16 +100,16 @@ interface Tube {
 }
 
 /**
- * Fair shares between groups. beanstalkd knows no groups, so their turns are in the ranks, by start-time fair queueing: a job of a group
- * ranks a second after the one before it, and no earlier than what comes next out of its tube. So of a burst one job stands in each
- * second, and those of other groups stand beside it.
+ * Fair shares between groups. beanstalkd knows no groups, so ranks implement start-time fair queueing: a job of a group ranks a second
+ * after the previous job of the group, and not before the next job of the tube. So a burst takes one place per second, next to the jobs
+ * of other groups.
  *
- * The last rank of each group is known to the process that has sent it. Several senders each give a group a turn per second.
+ * Each process knows only the ranks that it has sent, so each sender gives a group a turn per second.
  */
 function createFairRanks({ link, clock, ageingMs }: Pick<BeanstalkdState, 'link' | 'clock' | 'ageingMs'>) {
   const tubes = new Map<string, Tube>();
 
-  /** Since when the next job of a tube counts as ready, and how many are. `null` = none is. */
+  /** Since when the next job of a tube counts as ready, and how many jobs are ready. `null` = none. */
   async function headOf(tube: string): Promise<{ readyAt: number; ready: number } | null> {
     const [stats, next] = await Promise.all([link.tubeStats(tube), link.peek('peek-ready', tube)]);
     const job = next && (await link.jobStats(next.jobId));
@@ -122,8 +122,8 @@ function createFairRanks({ link, clock, ageingMs }: Pick<BeanstalkdState, 'link'
     const head = await headOf(name);
     const { lastAt } = tube;
     tube.headAt = head?.readyAt ?? 0;
-    if (!head) return lastAt.clear(); // nothing waits, and all begin anew
-    // No group is further than if all that wait were its own: others may have sent them, or have emptied the tube meanwhile.
+    if (!head) return lastAt.clear(); // no job waits, so all groups start again
+    // A group cannot be further ahead than if all waiting jobs were its own. The tube may have been emptied meanwhile.
     const mostAt = head.readyAt + head.ready * turnMs;
     for (const [group, at] of lastAt) {
       if (at < head.readyAt) lastAt.delete(group);
@@ -131,7 +131,7 @@ function createFairRanks({ link, clock, ageingMs }: Pick<BeanstalkdState, 'link'
     }
   }
 
-  /** Asks the server at most once a second. What it does not answer is not needed: turns are approximate. */
+  /** Asks the server at most once a second. Errors are ignored, because turns are approximate. */
   function look(name: string): Promise<void> {
     const now = clock.now();
     const tube = tubes.get(name) ?? {
@@ -150,7 +150,7 @@ function createFairRanks({ link, clock, ageingMs }: Pick<BeanstalkdState, 'link'
   }
 
   return {
-    /** To be called before `next`, with the tubes of new jobs that have a group. */
+    /** Call it before `next`, with the tubes of new jobs that have a group. */
     async look(names: ReadonlySet<string>): Promise<void> {
       await Promise.all([...names].map(look));
     },

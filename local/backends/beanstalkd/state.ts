@@ -1,4 +1,4 @@
-/** What the parts of the backend share. */
+/** Shared by the parts of the backend. */
 
 import { randomUUID } from 'node:crypto';
 import { within } from '../../../core/base/clock.ts';
@@ -16,7 +16,7 @@ export type BeanstalkdState = ReturnType<typeof createState>;
 
 const metadataMs = backendDefaults.retention.deadMs;
 const warnAgainMs = 60_000;
-/** A store that takes longer to answer has failed: jobs that need none of it wait too. */
+/** A store that takes longer counts as failed, because other jobs wait meanwhile. */
 const longestAnswerMs = 10_000;
 
 export function createState({ store, prefix, ...settings }: Settings) {
@@ -28,14 +28,14 @@ export function createState({ store, prefix, ...settings }: Settings) {
   const metadata = createMetadata(stores.keys, clock, randomUUID, metadataMs);
   let warnedAt = Number.NEGATIVE_INFINITY;
 
-  /** Throws `CONFIG` for a name that no tube can have. */
+  /** Throws `CONFIG` for a name that is not a valid tube. */
   function tubeOf(queue: string): string {
     const tube = `${prefix}${queue}`;
     if (tubePattern.test(tube)) return tube;
     throw config(`Expected a queue whose name can be one of a tube (not begin with -), got ${shown(tube)}.`);
   }
 
-  /** What the store answers. Throws `BACKEND` when it takes too long. */
+  /** Waits for an answer of the store. Throws `BACKEND` when it takes too long. */
   const answered = <T>(work: Promise<T>): Promise<T> =>
     within(clock, longestAnswerMs, work, () => {
       throw new LongshoreError(
@@ -56,14 +56,14 @@ export function createState({ store, prefix, ...settings }: Settings) {
     answered,
     /** Whether metadata outlives this process. */
     keepsMetadata: store !== undefined,
-    /** The keys of metadata begin with it. Stored. */
+    /** Prefix of the keys of metadata. Stored, so it must not change. */
     scope: `beanstalkd:${server.host}:${server.port}`,
     isOpen: true,
     tubeOf,
     queueOf: (tube: string) => tube.slice(prefix.length),
-    /** Adds a queue to those that `tubes` lists. */
+    /** Adds a queue to the list of `tubes`. */
     know: (queue: string) => void known.add(tubeOf(queue)),
-    /** The tubes with this prefix that the server has, and those that are known. */
+    /** The tubes of the server with this prefix, and the known ones. */
     async tubes(): Promise<string[]> {
       const there = (await link.tubes()).filter((tube) => tube.startsWith(prefix) && tubePattern.test(tube));
       return [...new Set([...known, ...there])].filter((tube) => tube.length > prefix.length).sort();
@@ -80,13 +80,13 @@ export function createState({ store, prefix, ...settings }: Settings) {
   };
 }
 
-/** For commands that work on the tube in use, and those that bring a body. */
+/** Tube to use and body to send, for commands that need them. */
 export interface More {
   readonly tube?: string;
   readonly body?: string | Uint8Array;
 }
 
-/** The connection for all that holds no job: sending, counting, looking. A broken one is replaced at the next call. */
+/** The connection for all commands that hold no job. A broken one is replaced at the next call. */
 function createLink(server: ConnectionOptions) {
   let current: Connection | null = null;
   let opening: Promise<Connection> | null = null;
@@ -104,7 +104,7 @@ function createLink(server: ConnectionOptions) {
     return opened;
   }
 
-  /** The command that makes the connection put into this tube, to be sent at once; `null` = it does already. */
+  /** The command to select this tube, which must be sent at once; `null` = already selected. */
   function use(to: Connection, tube: string): string | null {
     if (used.get(to) === tube) return null;
     used.set(to, tube);
@@ -113,9 +113,9 @@ function createLink(server: ConnectionOptions) {
 
   async function send(line: string, { tube, body }: More = {}): Promise<Reply> {
     const to = await connection();
-    // Both leave together, and a server takes commands in their order.
+    // Both are sent together, and the server handles commands in order.
     const first = tube === undefined ? null : use(to, tube);
-    if (first !== null) void to.send(first).catch(() => {}); // then the command fails too
+    if (first !== null) void to.send(first).catch(() => {}); // if it fails, the command fails too
     return to.send(line, body);
   }
 
@@ -130,7 +130,7 @@ function createLink(server: ConnectionOptions) {
     connection,
     use,
     send,
-    /** `peek <number>`, or the next one of a tube: `peek-ready`, `peek-delayed`, `peek-buried`. `null` = there is none. */
+    /** `peek <number>`, or the next job of a tube: `peek-ready`, `peek-delayed`, `peek-buried`. `null` = none. */
     async peek(command: string, tube?: string): Promise<{ jobId: number; data: string } | null> {
       const { word, number: jobId, data } = await send(command, tube === undefined ? {} : { tube });
       if (word === 'NOT_FOUND') return null;
@@ -141,12 +141,12 @@ function createLink(server: ConnectionOptions) {
     async put(tube: string, [rank, delaySeconds, ttrSeconds]: readonly number[], body: string | Uint8Array) {
       const line = `put ${rank} ${delaySeconds} ${ttrSeconds} ${Buffer.byteLength(body)}`;
       const { word, number } = await send(line, { tube, body });
-      // Stored, but the server has no memory to make it ready. Buried it would stay for ever.
+      // The server had no memory to make it ready and buried it. It must not stay buried.
       if (word === 'BURIED') await send(`delete ${number}`);
       if (word !== 'INSERTED') throw refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word);
       return number;
     },
-    /** `null` = there is none. */
+    /** `null` = no such job. */
     async jobStats(jobId: number): Promise<JobStats | null> {
       const text = await yaml(`stats-job ${jobId}`);
       return text === null ? null : jobStatsOf(text);

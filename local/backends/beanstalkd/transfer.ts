@@ -1,6 +1,6 @@
 /**
- * What `longshore move` may do here beside fetching and enqueueing. beanstalkd shows the next delayed job and no other; and a
- * job can be buried, or given attempts, before a worker can have it.
+ * Support for `longshore move`, besides fetching and enqueueing: reads delayed jobs, of which beanstalkd shows only the next one, and puts
+ * jobs that are buried or have attempts before a worker can reserve them.
  */
 
 import type { LongshoreError } from '../../../core/base/errors.ts';
@@ -14,14 +14,14 @@ import { attemptOf, newMetadata, readMetadata, writeMetadata } from './job-metad
 import { refusal, textOf } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
 
-/** The delay of a job that no worker shall see yet: the longest there is. */
+/** Delay of a job that no worker must see yet: the longest possible. */
 const hiddenSeconds = 2 ** 32 - 1;
-/** Longer than the delay of any job. What has more left was hidden by a move that was killed, and then put again. */
+/** Longer than the delay of any job. A job with more time left was hidden by a move that was killed, which then put it again. */
 const neverSeconds = 2 ** 31;
 
 export function beanstalkdTransfer(state: BeanstalkdState, enqueue: JobSender['enqueue']): PartialTransfer {
   const { link, clock, ageingMs, maxBodyBytes, ttrMs } = state;
-  /** Numbers of the delayed jobs that were shown, by id. */
+  /** Numbers of the delayed jobs that were listed, by id. */
   const shown = new Map<string, number>();
 
   async function putHidden({ message, death }: MovedJob): Promise<{ jobId: number; rank: number }> {
@@ -48,7 +48,7 @@ export function beanstalkdTransfer(state: BeanstalkdState, enqueue: JobSender['e
     await send(`bury ${jobId} ${rank}`, 'BURIED');
   }
 
-  /** Metadata is read only for jobs that were reserved before. So the job is reserved once, which its metadata takes back. */
+  /** Metadata is read only for jobs that were reserved before. So the job is reserved once, and its metadata does not count this. */
   async function putWaiting(job: MovedJob): Promise<void> {
     const { body, notBefore } = job.message;
     const { jobId, rank } = await putHidden(job);
@@ -74,7 +74,7 @@ export function beanstalkdTransfer(state: BeanstalkdState, enqueue: JobSender['e
     const plain = jobs.filter(({ attempts, interrupted, death }) => attempts === 0 && !interrupted && !death);
     const sent = await enqueue(plain.map(({ message }) => message));
     for (const [i, job] of plain.entries()) results.set(job, sent[i]!);
-    // Lists of dead letters come newest first, and their pages are written oldest first.
+    // Dead letters are listed newest first, but pages are written oldest first.
     const [dead, alive] = [jobs.filter(({ death }) => death), jobs.filter(({ death }) => !death)];
     for (const job of [...alive, ...dead.toReversed()])
       if (!results.has(job)) results.set(job, await putOne(job));
@@ -93,7 +93,7 @@ export function beanstalkdTransfer(state: BeanstalkdState, enqueue: JobSender['e
     const { id, job, priority } = infoOf(body, jobId);
     const { schedule, issuedAt, context } = envelopeIn(body) as Partial<Envelope>;
     shown.set(id, jobId);
-    // The server counts whole seconds. The envelope has the exact time, unless the job was delayed again later.
+    // The server counts whole seconds. The envelope has the exact time, unless the job was delayed again.
     const readyAt = clock.now() + stats.leftSeconds * 1_000;
     const isExact = typeof schedule === 'number' && Math.abs(schedule - readyAt) < 2_000;
     return {
