@@ -1,4 +1,4 @@
-/** What every simulation shares: its events and their counts, and how it ends: by its signal, by what breaks, or when nothing is left to do. */
+/** Shared by all simulations: events and counts, and the end: by a signal, by an error, or when no jobs are left. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,21 +7,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { aborted, pause } from '../waiting.ts';
 
 export interface Around {
-  /** Set for the functions, beside what the simulation itself sets. */
+  /** Environment variables for the functions, in addition to those of the simulation. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Enqueues something to watch; the simulation is not idle before it has ended. */
+  /** Enqueues example jobs. The simulation is not idle before this has ended. */
   play?(signal: AbortSignal): Promise<void>;
   stop?(): Promise<void>;
 }
 
 export type SimulationEvent =
-  /** Shown at the start: lines of a subject and a sentence. */
+  /** Lines to show at the start, each with a subject and a sentence. */
   | { readonly type: 'ready'; readonly lines: readonly (readonly [what: string, text: string])[] }
   | {
       readonly type: 'invoked';
       readonly queue: string;
       readonly messages: number;
-      /** Of these, delivered before. */
+      /** How many of these messages were delivered before. */
       readonly again: number;
     }
   | {
@@ -31,7 +31,7 @@ export type SimulationEvent =
       readonly failed: number;
       readonly durationMs: number;
     }
-  /** The whole batch comes back. */
+  /** The invocation failed, so the whole batch will be delivered again. */
   | {
       readonly type: 'failed';
       readonly queue: string;
@@ -39,29 +39,29 @@ export type SimulationEvent =
       readonly error: Error;
       readonly durationMs: number;
     }
-  /** `enqueued`: `null` = it does not say. */
+  /** `enqueued`: number of jobs, `null` = unknown. */
   | { readonly type: 'ticked'; readonly enqueued: number | null; readonly error: Error | null }
   | { readonly type: 'requested'; readonly method: string; readonly path: string; readonly status: number }
   | { readonly type: 'printed'; readonly line: string }
-  /** The broker has moved messages by itself, because they were delivered too often. */
+  /** The broker moved messages to the dead letters, because they were delivered too often. */
   | { readonly type: 'redriven'; readonly queue: string; readonly messages: number }
-  /** Lambda has taken them for a loop, and moved them to the dead letters. */
+  /** Lambda detected a recursive loop and moved the messages to the dead letters. */
   | { readonly type: 'stopped'; readonly queue: string; readonly messages: number }
   | { readonly type: 'stopping'; readonly running: number };
 
 export interface SimulationSummary {
   readonly reason: 'idle' | 'signal';
   readonly invocations: number;
-  /** Messages given to the worker, those that came again included. */
+  /** Messages given to the worker, including repeated deliveries. */
   readonly messages: number;
   readonly done: number;
-  /** Reported in `batchItemFailures`, where there is such a report. */
+  /** Messages reported in `batchItemFailures`, if the service has such a report. */
   readonly reportedFailed?: number;
   /** Invocations that failed as a whole. */
   readonly failedInvocations: number;
   readonly redriven: number;
   readonly ticks: number;
-  /** Over HTTP, where it is simulated. */
+  /** HTTP requests, if HTTP is simulated. */
   readonly requests?: number;
   /** By queue, at the end. */
   readonly queues: Readonly<Record<string, QueueCounts>>;
@@ -82,7 +82,7 @@ type Counts = {
     : never]: SimulationSummary[K];
 };
 
-/** Counts what happens on its way to `on`: only what `counts` has is counted. */
+/** Passes events to `on`, and counts those that have a member in `counts`. */
 function counting(
   counts: Omit<Counts, 'durationMs'>,
   on: (event: SimulationEvent) => void,
@@ -103,7 +103,7 @@ function counting(
 }
 
 const lookEveryMs = 250;
-/** Brokers count approximately, and a job may be about to enqueue another one. So idle means idle so often in a row. */
+/** Brokers count approximately, and a job may be about to enqueue another one. So idle means idle this often in a row. */
 const idleLooks = 3;
 
 async function untilIdle(idle: () => Promise<boolean>, stopping: AbortSignal): Promise<void> {
@@ -113,34 +113,34 @@ async function untilIdle(idle: () => Promise<boolean>, stopping: AbortSignal): P
   }
 }
 
-/** What a simulation is given. */
+/** The environment of a simulation. */
 export interface Frame {
-  /** Temporary. */
+  /** A temporary folder. */
   readonly folder: string;
-  /** Aborts when the simulation shall end, for whatever reason. */
+  /** Aborts when the simulation must end, for any reason. */
   readonly stopping: AbortSignal;
   on(event: SimulationEvent): void;
-  /** Is called at the end, also of a simulation that fails, the last first. */
+  /** Registers a function to call at the end, even after a failure. The last one registered is called first. */
   later(clean: () => unknown): void;
-  /** Ends it, because it makes no sense to go on. It rejects with the first such error. */
+  /** Ends the simulation, which rejects with the first such error. */
   broken(error: unknown): void;
 }
 
 /** A simulation that has started. */
 export interface Activity {
   play?(signal: AbortSignal): Promise<void> | undefined;
-  /** How long `terminate` and the calls under way may take together after a stop. */
+  /** How long `terminate` and the running calls may take together after a stop. */
   readonly drainMs: number;
   idle(): boolean | Promise<boolean>;
-  /** Calls under way. */
+  /** Number of running calls. */
   running(): number;
-  /** What ends by itself after a stop. */
+  /** Parts that end by themselves after a stop. */
   readonly parts: readonly Promise<unknown>[];
   terminate?(): Promise<unknown>;
   queues(): SimulationSummary['queues'] | Promise<SimulationSummary['queues']>;
 }
 
-/** Starts a simulation, plays, waits for the end and lets what is under way end. Rejects with the first thing that breaks it. */
+/** Starts a simulation, runs `play`, waits for the end and lets running calls finish. Rejects with the first error. */
 export async function simulated(
   { name, exitWhenIdle, on: tell }: { name: string; exitWhenIdle: boolean; on(event: SimulationEvent): void },
   counted: Pick<SimulationSummary, 'reportedFailed' | 'requests'>,

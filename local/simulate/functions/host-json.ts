@@ -5,20 +5,20 @@ import { dirname, join } from 'node:path';
 import { config } from '../../../core/base/errors.ts';
 
 export interface HostSettings {
-  /** `null`: there is none, and these are the host's own defaults. */
+  /** `null` = there is no host.json, and these are the host's defaults. */
   readonly path: string | null;
   readonly functionTimeoutMs: number;
-  /** Of one queue. */
+  /** Per queue. */
   readonly maxConcurrentCalls: number;
-  /** Groups at a time, of a queue with sessions. */
+  /** Concurrent groups of a queue with sessions. */
   readonly maxConcurrentSessions: number;
-  /** How long a session is kept that has no message. */
+  /** How long an empty session is kept. */
   readonly sessionIdleMs: number;
   /** How long a lock is renewed. */
   readonly maxLockRenewalMs: number;
-  /** Whether a function that returns has completed its message. */
+  /** Whether the host completes a message when its function returns. */
   readonly completes: boolean;
-  /** Messages that are locked before a function is free for them. */
+  /** Number of messages that are locked in advance. */
   readonly prefetchCount: number;
   readonly routePrefix: string;
 }
@@ -29,7 +29,7 @@ interface HostJson {
   readonly extensions?: { readonly serviceBus?: Section; readonly http?: Section };
 }
 
-/** Of the folder of the app's main file, or of one above it. Throws `CONFIG` for a wrong value. */
+/** Reads the host.json in the folder of the app's main file, or in a folder above it. Throws `CONFIG` for a wrong value. */
 export function hostSettings(folder: string): HostSettings {
   const path = hostJsonAbove(folder);
   const { functionTimeout, extensions: { serviceBus = {}, http = {} } = {} } = path ? read(path) : {};
@@ -69,7 +69,7 @@ function read(path: string): HostJson {
   }
 }
 
-/** `00:30:00`, `1.00:00:00`, or -1 for no end. */
+/** Parses `00:30:00`, `1.00:00:00`, or -1 for no limit. */
 function timeSpan(path: string | null, name: string, text: unknown, fallbackMs: number): number {
   if (text === undefined) return fallbackMs;
   if (text === '-1') return 2_147_483_647;

@@ -1,5 +1,5 @@
 /**
- * A Functions host in this process: it loads an app and calls its functions as triggers would, through the conversions of the real
+ * A Functions host in this process. It loads an app and calls its functions like triggers do, through the conversions of the real
  * `@azure/functions`.
  */
 
@@ -14,8 +14,8 @@ export type FunctionsHost = ReturnType<typeof hostOf>;
 type Metadata = Readonly<Record<string, TypedData>>;
 
 /**
- * @param load registers functions, as the app's main file does, or imports that file
- * @param onLog gets every line of a call's log too
+ * @param load registers functions like the app's main file, or imports that file
+ * @param onLog also gets every log line of a call
  */
 export const startFunctions = async (
   load: () => unknown,
@@ -57,10 +57,10 @@ function hostOf({ functions, hooks }: Registry, onLog: (line: LogLine) => void) 
   return {
     functions,
     logs,
-    /** Rejects with what the function has thrown. */
+    /** Rejects with the error of the function. */
     invoke: (name: string, trigger: TypedData, metadata: Metadata = {}) =>
       call(find(name), trigger, metadata),
-    /** What the timer trigger sends. */
+    /** Calls a function like the timer trigger. */
     async tick(name: string): Promise<void> {
       const timer = { Schedule: { AdjustForDST: true }, ScheduleStatus: null, IsPastDue: false };
       await call(find(name), { json: JSON.stringify(timer) }, {});
@@ -81,7 +81,7 @@ function hostOf({ functions, hooks }: Registry, onLog: (line: LogLine) => void) 
       const status = Number(statusCode);
       return new Response(status === 204 ? null : Buffer.from(body?.bytes ?? []), { status, headers });
     },
-    /** The host stops this instance, and waits. */
+    /** Runs the hooks of a stop, and waits for them. */
     async terminate(): Promise<void> {
       for (const hook of hooks.get('appTerminate') ?? []) await hook({ hookData: {}, appHookData: {} });
     },
@@ -97,7 +97,7 @@ interface HttpAnswer {
   readonly body?: { readonly bytes?: Uint8Array };
 }
 
-/** A value on its way between host and worker. */
+/** A value in the protocol between host and worker. */
 export interface TypedData {
   readonly string?: string;
   readonly json?: string;
@@ -122,7 +122,7 @@ interface Invocation {
   readonly inputs: unknown[];
 }
 
-/** As `@azure/functions` implements it. */
+/** The part of `@azure/functions` that calls functions. */
 interface ProgrammingModel {
   getInvocationModel(core: object): {
     getArguments(): Promise<Invocation>;
@@ -173,7 +173,7 @@ function registry(): Registry {
 
 let installed = false;
 
-/** Before the first call of `@azure/functions`: it looks for the module once. */
+/** Call it before the first use of `@azure/functions`, which looks for the module once. */
 function install(): void {
   if (installed) return;
   installed = true;
@@ -184,7 +184,7 @@ function install(): void {
   };
 }
 
-/** Runs `load`, which may import a main file, and returns the functions that it has registered. One at a time. */
+/** Runs `load`, which may import a main file, and returns the functions that it registered. Only one call at a time. */
 export async function registered(load: () => unknown): Promise<Registry> {
   install();
   const mine: Registry = { functions: [], hooks: new Map() };

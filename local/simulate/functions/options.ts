@@ -1,11 +1,11 @@
-/** What is simulated, and with which settings of a deployment. */
+/** Options of the simulation: the app, and settings of a deployment. */
 
 import type { Around, SimulationEvent } from '../frame.ts';
 
 interface Surroundings {
-  /** Temporary. */
+  /** A temporary folder. */
   readonly folder: string;
-  /** Of the namespace, which is in this process. */
+  /** Connection string of the namespace in this process. */
   readonly connectionString: string;
 }
 
@@ -20,14 +20,14 @@ export interface FunctionsSimulationConfig {
 export interface FunctionsSimulationOptions {
   /** A path. */
   readonly entry: string;
-  /** Of the namespace; 0 = any free one. */
+  /** Port of the namespace; 0 = any free port. */
   readonly busPort: number;
-  /** Of the HTTP functions; 0 = any free one. */
+  /** Port of the HTTP functions; 0 = any free port. */
   readonly httpPort: number;
   readonly lockMs: number;
-  /** Deliveries after which Service Bus itself moves a message to the dead letters. */
+  /** After this many deliveries Service Bus moves a message to the dead letters. */
   readonly maxDeliveries: number;
-  /** Of one queue. @default what host.json says */
+  /** Concurrent calls per queue. @default the value of host.json */
   readonly concurrency: number | undefined;
   readonly timers: boolean;
   readonly exitWhenIdle: boolean;

@@ -1,6 +1,6 @@
 /**
- * The trigger for Service Bus, as its documentation and source describe it: receives a message, calls the function, and completes
- * the message when the function returns, or abandons it when it throws.
+ * The Service Bus trigger, after its documentation and source: receives a message, calls the function, and completes the message when
+ * the function returns, or abandons it when the function throws.
  */
 
 import {
@@ -20,17 +20,17 @@ interface TriggerOptions extends SessionRules {
   readonly host: FunctionsHost;
   readonly connectionString: string;
   readonly clock: Clock;
-  /** After this time the host kills the process: the message stays locked. */
+  /** After this time the host kills the process, and the message stays locked. */
   readonly functionTimeoutMs: number;
-  /** Calls at the same time. @default 16 */
+  /** Concurrent calls. @default 16 */
   readonly maxConcurrentCalls?: number;
-  /** The queue that a binding means, which may name a setting. @default the one of that name */
+  /** Resolves the queue name of a binding, which may refer to a setting. @default the name itself */
   readonly entityOf?: (queueName: string) => string;
 }
 
 export interface Call {
   readonly message: ServiceBusReceivedMessage;
-  /** `killed`: the function took longer than it may. */
+  /** `killed`: the function exceeded its time. */
   readonly end: 'completed' | 'abandoned' | 'killed' | 'lock lost';
   readonly thrown: unknown;
 }
@@ -45,7 +45,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
   function open(queue: string): ServiceBusReceiver {
     const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 };
     const receiver = client.createReceiver(queue, options);
-    // The real host is another process: a busy function must not break its link here. serviceBus() does the same.
+    // The real host is another process, so a busy function must not break the link here. serviceBus() does the same.
     const inner = receiver as unknown as { _createBatchingReceiver?: (...given: unknown[]) => Batching };
     const create = inner._createBatchingReceiver;
     if (create)
@@ -56,7 +56,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
       };
     return receiver;
   }
-  /** The last call of each receiver: a receiver does one thing at a time. */
+  /** The last call of each receiver, because a receiver handles one call at a time. */
   const lastCalls = new Map<string, Promise<unknown>>();
 
   function receiverOf(queue: string) {
@@ -109,12 +109,12 @@ export function createServiceBusTrigger(options: TriggerOptions) {
   return {
     receive,
     call,
-    /** Rejects when the lock was lost. */
+    /** Renews the lock. Rejects if it was lost. */
     async renew(queue: string, message: ServiceBusReceivedMessage) {
       const session = sessions.holderOf(message);
       await (session ? session.renewSessionLock() : receiverOf(queue).renewMessageLock(message));
     },
-    /** Receives the ready messages, and calls the queue's function once per message. */
+    /** Receives the ready messages and calls the queue's function once per message. */
     async poll(queue: string) {
       const calls: Call[] = [];
       await forEach(
@@ -124,7 +124,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
       );
       return calls;
     },
-    /** Receives the ready messages and does nothing, like a process that is killed: its sessions are free at once. */
+    /** Receives the ready messages and drops them, like a process that is killed. Its sessions are free at once. */
     async lose(queue: string): Promise<ServiceBusReceivedMessage[]> {
       const messages = await look(queue);
       await sessions.cut();
@@ -142,7 +142,7 @@ interface Batching {
   readonly _batchingReceiverLite?: { _drainTimeoutInMs?: number };
 }
 
-/** As a text; the worker's library tries to parse it. */
+/** The body as text. The worker's library tries to parse it. */
 const bodyOf = ({ body }: Pick<ServiceBusReceivedMessage, 'body'>): TypedData => ({
   string: Buffer.from(body as Uint8Array).toString('utf8'),
 });
@@ -175,29 +175,29 @@ interface SessionRules {
   readonly sessionIdleMs?: number;
 }
 
-/** How long a session may take that is there. */
+/** Minimum wait for a free session to be accepted. */
 const leastWaitMs = 100;
-/** Service Bus answers a look with all it has. */
+/** Wait of a receive call that takes only messages that are ready. */
 const lookMs = 20;
 
 interface Held {
   readonly session: ServiceBusSessionReceiver;
-  /** A call has its message. */
+  /** A call is handling its message. */
   busy: boolean;
   /** Epoch ms. */
   emptySince: number;
 }
 
 /**
- * Receives for the trigger of a queue with sessions, by the host's rules: it holds so many sessions at a time, gets their messages
- * one by one, and keeps a session until that has been empty for its idle time. Until then other groups wait.
+ * Receives for the trigger of a queue with sessions, by the host's rules. It holds up to `maxConcurrentSessions` sessions, gets their
+ * messages one by one, and keeps a session until it has been empty for `sessionIdleMs`. Until then other groups wait.
  */
 function createSessionReceivers(
   connectionString: string,
   clock: Clock,
   { maxConcurrentSessions = 8, sessionIdleMs = 60_000 }: SessionRules,
 ) {
-  /** By the time that each waits for a session: the SDK has it as a setting of the client. */
+  /** Clients by how long they wait for a session, because the SDK sets this per client. */
   const clients = new Map<number, ServiceBusClient>();
   const holders = new WeakMap<ServiceBusReceivedMessage, Held>();
   /** By queue. */
@@ -223,7 +223,7 @@ function createSessionReceivers(
     return found;
   }
 
-  /** Sessions that are still held, without those that have been empty for too long. */
+  /** Closes sessions that have been empty for too long, and returns the others. */
   async function kept(queue: string): Promise<Held[]> {
     const isOver = ({ session, busy, emptySince }: Held): boolean =>
       session.isClosed || (!busy && clock.now() - emptySince >= sessionIdleMs);
@@ -235,14 +235,14 @@ function createSessionReceivers(
   }
 
   return {
-    /** The receiver of a message that came in a session. */
+    /** The session receiver of a message. */
     holderOf: (message: ServiceBusReceivedMessage) => holders.get(message)?.session,
-    /** The call with this message is over, and its session may give the next one. */
+    /** The call with this message has ended, so its session may give the next message. */
     ended(message: ServiceBusReceivedMessage): void {
       const one = holders.get(message);
       if (one) one.busy = false;
     },
-    /** The next messages of the sessions that it holds, and of others as far as it may hold them. */
+    /** Receives the next messages of the held sessions, and of further sessions up to the maximum. */
     async receive(queue: string, max: number, waitMs: number): Promise<ServiceBusReceivedMessage[]> {
       const mine = await kept(queue);
       const free = mine.filter(({ busy }) => !busy).slice(0, max);
@@ -261,7 +261,7 @@ function createSessionReceivers(
       }
       return found;
     },
-    /** Cuts its connections, as a process does that is killed. */
+    /** Cuts the connections, as if the process was killed. */
     async cut(): Promise<void> {
       const cutting = [...clients.values()];
       clients.clear();
@@ -271,7 +271,7 @@ function createSessionReceivers(
   };
 }
 
-/** Rejects when the link is gone. The SDK would wait for a minute for an answer on it. */
+/** Rejects when the link is gone. The SDK would wait for an answer for a minute. */
 async function onLinkOf(session: ServiceBusSessionReceiver, work: Promise<void>): Promise<void> {
   const gone = Promise.withResolvers<never>();
   const look = setInterval(() => session.isClosed && gone.reject(new Error('its link is closed')), 100);
@@ -292,11 +292,11 @@ interface PumpOptions {
   readonly maxDeliveries: number;
   readonly stopping: AbortSignal;
   on(event: SimulationEvent): void;
-  /** Service Bus does not answer any more. */
+  /** Called when Service Bus no longer answers. */
   broken(error: unknown): void;
 }
 
-/** How long one receive call waits. A stop waits for it too: a call that is broken off may still receive messages. */
+/** How long one receive call waits. A stop also waits for it, because an aborted call may still receive messages. */
 const waitMs = 1_000;
 
 /** The trigger of one queue while the host runs: makes concurrent calls and renews their locks. */
@@ -320,18 +320,18 @@ export function startPump(options: PumpOptions) {
   function renewing(message: ServiceBusReceivedMessage, startedAt: number): () => void {
     const timer = setInterval(() => {
       if (Date.now() - startedAt > options.maxLockRenewalMs) return clearInterval(timer);
-      trigger.renew(queue, message).catch(() => clearInterval(timer)); // then the message cannot be completed, which is reported
+      trigger.renew(queue, message).catch(() => clearInterval(timer)); // the failed completion is reported
     }, options.lockMs / 3);
     return () => clearInterval(timer);
   }
 
   async function pump(): Promise<void> {
     while (!stopping.aborted) {
-      // Asked to wait for several, the SDK would hold the first one back for a second.
+      // If asked to wait for several messages, the SDK would hold back the first one for a second.
       const messages = await trigger.receive(queue, 1, waitMs);
       const free = maxConcurrentCalls - calls.size - messages.length;
       if (messages.length > 0 && free > 0) messages.push(...(await trigger.receive(queue, free, lookMs)));
-      if (stopping.aborted) return; // messages received meanwhile are locked in a Service Bus that ends too
+      if (stopping.aborted) return; // messages received meanwhile are dropped: Service Bus ends too
       for (const message of messages) {
         const mine: Promise<void> = call(message)
           .catch(broken)
@@ -345,7 +345,7 @@ export function startPump(options: PumpOptions) {
   return {
     /** Calls under way. */
     running: () => calls.size,
-    /** Resolves when it has stopped and its last call is over. */
+    /** Resolves when it has stopped and its last call has ended. */
     done: pump()
       .catch((error) => {
         if (!stopping.aborted) broken(error);

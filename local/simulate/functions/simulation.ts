@@ -1,4 +1,4 @@
-/** A function app behind Service Bus on this machine, until it is stopped or nothing is left to do. */
+/** Runs a function app behind Service Bus on this machine, until it is stopped or idle. */
 
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
@@ -18,10 +18,10 @@ import { hostSettings } from './host-json.ts';
 import type { FunctionsSimulationOptions } from './options.ts';
 import { createServiceBusTrigger, startPump } from './service-bus-trigger.ts';
 
-/** The host gives an instance so long to end. The app itself drains, and releases jobs that do not end. */
+/** Time that the host gives an instance to end. The app drains, and releases jobs that do not end. */
 const graceMs = 5_000;
 
-/** Rejects with the first thing that ends it: an app that does not load, a port that is taken, a play that fails. */
+/** Rejects with the first error: the app does not load, a port is in use, or `play` fails. */
 export const simulateFunctions = (options: FunctionsSimulationOptions, signal: AbortSignal) =>
   simulated({ ...options, name: 'functions' }, { requests: 0 }, signal, (frame) => start(options, frame));
 
@@ -50,7 +50,7 @@ async function start(
     throw config(
       `Expected ${entry} to register a function for a queue, got ${host.functions.length} others. Call azure() in it.`,
     );
-  // No trigger connects to another namespace, whatever is set outside.
+  // Overrides settings of the environment, so that no trigger connects to another namespace.
   for (const name of bindings.connections)
     later(setEnvironment({ [name]: connectionString, [`${name}__fullyQualifiedNamespace`]: undefined }));
   const made = { lockMs, maxDeliveryCount: maxDeliveries };
@@ -117,7 +117,7 @@ async function start(
 
 async function load(entry: string, onLog: Parameters<typeof startFunctions>[1]): Promise<FunctionsHost> {
   try {
-    // Node loads a file once per address.
+    // Node caches a module per URL.
     const url = `${pathToFileURL(entry).href}?simulation=${randomUUID()}`;
     return await startFunctions(() => import(url), onLog);
   } catch (cause) {
@@ -174,7 +174,7 @@ function assign(entries: readonly (readonly [name: string, value: string | undef
 
 const methods = ['log', 'info', 'debug', 'warn', 'error'] as const;
 
-/** Sends what a function app writes with `console` to the host's log. Returns how to end that. */
+/** Sends the `console` output of a function app to the host's log. Returns a function that ends this. */
 function captureConsole(onLine: (line: string) => void): () => void {
   // biome-ignore-start lint/suspicious/noConsole: that is what it is about
   const before = methods.map((name) => [name, console[name]] as const);
@@ -188,7 +188,7 @@ function captureConsole(onLine: (line: string) => void): () => void {
   // biome-ignore-end lint/suspicious/noConsole: that is what it was about
 }
 
-/** Runs at the times of its six fields in UTC, and at the start, to show something at once. Throws `CONFIG` for a wrong schedule. */
+/** Runs a timer at the start, to show something at once, and then by its six fields in UTC. Throws `CONFIG` for a wrong schedule. */
 async function runTimer(
   { name, schedule }: { readonly name: string; readonly schedule: string },
   stopping: AbortSignal,
@@ -216,9 +216,9 @@ function momentsOf(name: string, schedule: string): Cron {
 interface Bindings {
   /** Names of queues in the namespace. */
   readonly queues: readonly string[];
-  /** Those of them whose trigger takes sessions. */
+  /** The queues whose trigger takes sessions. */
   readonly sessions: readonly string[];
-  /** Names of the settings in which triggers look for their namespace. */
+  /** Names of the settings with the namespaces of the triggers. */
   readonly connections: readonly string[];
   readonly timers: readonly { readonly name: string; readonly schedule: string }[];
   readonly hasHttp: boolean;
@@ -228,7 +228,7 @@ interface Bindings {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What an app has registered; `%NAME%` stands for a setting. Throws `CONFIG` for a setting that is missing, and for a trigger that takes many messages at a time. */
+/** The bindings of an app. Resolves `%NAME%` from the environment. Throws `CONFIG` for a missing setting or cardinality "many". */
 function bindingsOf(functions: readonly Registered[], env: Env): Bindings {
   const triggers = functions.map((one): Binding & { readonly name: string } => ({
     ...triggerOf(one)[1],

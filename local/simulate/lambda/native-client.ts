@@ -1,6 +1,6 @@
 /**
- * Replaces the compiled half of AWS's runtime client, which only fetches events and posts answers. AWS's own code loads the
- * handler, makes its context and reports its errors. Loaded with `--import` before it.
+ * Replaces the compiled part of AWS's runtime client, which fetches events and posts answers. AWS's own code still loads the handler,
+ * makes its context and reports its errors. Loaded with `--import` before that code.
  */
 
 import Module from 'node:module';

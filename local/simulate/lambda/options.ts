@@ -1,27 +1,27 @@
-/** What is simulated, and with which settings of a deployment. */
+/** Options of the simulation: the functions, and settings of a deployment. */
 
 import type { Around, SimulationEvent } from '../frame.ts';
 
 interface Surroundings {
-  /** Temporary, and the `os.tmpdir()` of the functions. */
+  /** A temporary folder, which is also the `os.tmpdir()` of the functions. */
   readonly folder: string;
   readonly sqsEndpoint: string;
-  /** What stands before every queue's name. */
+  /** URL prefix of every queue. */
   readonly queueUrl: string;
 }
 
-/** Lanes of queues. Each is a queue of SQS, `<queue>-<lane>`. */
+/** Lanes by queue. Each lane is an SQS queue `<queue>-<lane>`. */
 type Lanes = Readonly<Record<string, readonly string[]>>;
 
 /** `export const simulation` of a longshore.config.ts. */
 export interface SimulationConfig {
-  /** The file that exports `worker` and, if it has one, `schedule`; relative to the config. */
+  /** The file that exports `worker` and, optionally, `schedule`; relative to the config. */
   readonly entry: string;
-  /** As given to `sqs()`, by names: `{ mail: ['high'] }`. */
+  /** The lanes given to `sqs()`, by queue: `{ mail: ['high'] }`. */
   readonly lanes?: Lanes;
-  /** As of the function in your template. @default 'Terminate', as AWS has it */
+  /** `RecursiveLoop` of the function in your template. @default 'Terminate', the default of AWS */
   readonly recursiveLoop?: 'Allow' | 'Terminate';
-  /** Makes `main.mjs` in the folder as your deployment does. @default esbuild, all in one file */
+  /** Creates `main.mjs` in the folder like your deployment. @default esbuild, with everything in one file */
   build?(folder: string): Promise<unknown>;
   /** Starts the services that the jobs need. */
   start?(where: Surroundings): Promise<Around>;
@@ -30,24 +30,24 @@ export interface SimulationConfig {
 export interface SimulationOptions {
   readonly queues: readonly string[];
   readonly lanes: Lanes;
-  /** Of the queues' names. */
+  /** Prefix of the queue names. */
   readonly prefix: string;
-  /** On this machine; `null` = an SQS in this process. */
+  /** Endpoint of an SQS on this machine; `null` = an SQS in this process. */
   readonly endpoint: string | null;
-  /** Of the function, ms. */
+  /** Timeout of the function in ms. */
   readonly timeoutMs: number;
-  /** Of the queues, whole seconds in ms. */
+  /** Visibility timeout of the queues in ms, a whole number of seconds. */
   readonly visibilityMs: number;
-  /** Deliveries after which SQS itself moves a message to the dead letters. */
+  /** After this many deliveries SQS moves a message to the dead letters. */
   readonly maxReceives: number;
   readonly batchSize: number;
   readonly recursiveLoop: 'Allow' | 'Terminate';
-  /** Environments of the worker, that is invocations at the same time. */
+  /** Maximum number of concurrent invocations of the worker. */
   readonly concurrency: number;
-  /** Whether `schedule` is called once a minute: always, or where it is exported. */
+  /** Whether `schedule` is called once a minute. */
   readonly schedules: boolean | 'if exported';
   readonly exitWhenIdle: boolean;
-  /** What the functions see of the outer environment. */
+  /** Environment variables for the functions. */
   readonly env: Readonly<Record<string, string | undefined>>;
   build(folder: string): Promise<unknown>;
   start?(where: Surroundings): Promise<Around>;

@@ -1,6 +1,6 @@
 /**
- * Lambda's event source for SQS, as AWS describes it: it receives, calls and deletes what is done. The rest stays hidden until its
- * visibility timeout ends.
+ * Lambda's event source for SQS, as AWS describes it. It receives messages, calls the function and deletes messages that are done. The
+ * others stay hidden until their visibility timeout ends.
  */
 
 import {
@@ -18,7 +18,7 @@ import type { SimulationOptions } from './options.ts';
 import type { SimulatedQueue } from './queues.ts';
 import { chainOf, longestChain, traceHeaderOf } from './recursion.ts';
 
-/** What a function gets beside its event, as far as Longshore uses it. */
+/** The parts of a function's context that Longshore uses. */
 export interface InvokeContext {
   readonly awsRequestId: string;
   getRemainingTimeInMillis(): number;
@@ -32,15 +32,15 @@ interface PollerOptions {
   readonly arn: string;
   readonly clock: Clock;
   readonly batchSize: number;
-  /** The function, or its runtime: takes and gives JSON values. */
+  /** Calls the function or its runtime with JSON values. */
   invoke(event: unknown, context: InvokeContext): Promise<unknown>;
-  /** How long a receive call waits for the first message, whole seconds. @default 0 */
+  /** How long a receive call waits for the first message, in whole seconds. @default 0 */
   readonly waitSeconds?: number;
   /** The function's setting. @default 'Terminate' */
   readonly recursiveLoop?: 'Allow' | 'Terminate';
-  /** Where the messages of a chain go that Lambda has stopped. Without it they are lost. */
+  /** Gets messages that Lambda stopped as a loop. Without it they are lost. */
   readonly deadLetterUrl?: string;
-  /** Without it a call that ends well deletes all its messages. @default true */
+  /** `false` = a successful call deletes all its messages. @default true */
   readonly reportBatchItemFailures?: boolean;
 }
 
@@ -90,7 +90,7 @@ export function createPoller(options: PollerOptions) {
     }
   }
 
-  /** The function is not called. */
+  /** Moves the messages to the dead letters without calling the function. */
   async function stop(messages: readonly Message[]) {
     const { deadLetterUrl: QueueUrl } = options;
     for (const { Body: MessageBody = '', MessageAttributes } of QueueUrl === undefined ? [] : messages)
@@ -99,7 +99,7 @@ export function createPoller(options: PollerOptions) {
     return { failed: [], thrown: null, stopped: messages.length };
   }
 
-  /** Calls the function with so much time and deletes what is done. `failed` comes back by itself. */
+  /** Calls the function and deletes the messages that are done. The failed ones will be delivered again. */
   async function deliver(messages: readonly Message[], timeoutMs: number) {
     if (options.recursiveLoop !== 'Allow' && chainOf(messages) > longestChain) return stop(messages);
     let answer: unknown;
@@ -117,7 +117,7 @@ export function createPoller(options: PollerOptions) {
   return {
     receive,
     deliver,
-    /** Receives once and, when there is something, delivers it. */
+    /** Receives once, and delivers the messages if there are any. */
     async poll(timeoutMs: number) {
       const messages = await receive();
       if (messages.length === 0) return { taken: 0, done: 0, thrown: null };
@@ -127,7 +127,7 @@ export function createPoller(options: PollerOptions) {
   };
 }
 
-/** By AWS: no answer, `{}` and an empty or null list are success. An id that is empty, null or unknown fails all. */
+/** The rules of AWS: no answer, `{}` and an empty or null list are success. An empty, null or unknown id fails all messages. */
 export function failedIds(
   answer: unknown,
   messages: readonly Pick<Message, 'MessageId'>[],
@@ -174,15 +174,15 @@ interface SourcePorts {
   readonly options: Pick<SimulationOptions, 'batchSize' | 'maxReceives' | 'recursiveLoop' | 'timeoutMs'>;
   invoke(event: unknown, context: InvokeContext): Promise<unknown>;
   on(event: SimulationEvent): void;
-  /** SQS does not answer any more, or the function does not start. */
+  /** Called when SQS no longer answers, or the function does not start. */
   broken(error: unknown): void;
   readonly stopping: AbortSignal;
 }
 
-/** How long one receive call waits. A stop waits for it too: a call that is broken off may still receive messages. */
+/** How long one receive call waits. A stop also waits for it, because an aborted call may still receive messages. */
 const waitSeconds = 1;
 
-/** Polls one queue until it is stopped, and tells what came of each batch. Resolves when its last batch is over. */
+/** Polls one queue until it is stopped, and emits an event for each batch. Resolves when the last batch has ended. */
 export async function pollQueue(ports: SourcePorts): Promise<void> {
   const { client, queue, options, on, stopping, broken } = ports;
   const { name, url, arn, letters } = queue;
@@ -191,7 +191,7 @@ export async function pollQueue(ports: SourcePorts): Promise<void> {
     client,
     url,
     arn,
-    clock: { ...systemClock, after: () => () => {} }, // the environment ends what takes too long
+    clock: { ...systemClock, after: () => () => {} }, // the runtime enforces the timeout
     batchSize,
     waitSeconds,
     recursiveLoop,

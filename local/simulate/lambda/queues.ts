@@ -1,4 +1,4 @@
-/** Creates queues as a template would. */
+/** Creates queues like a template. */
 
 import {
   CreateQueueCommand,
@@ -14,13 +14,13 @@ export interface SimulatedQueue {
   readonly name: string;
   readonly url: string;
   readonly arn: string;
-  /** `null` for a lane: its dead letters are among those of its queue. */
+  /** `null` for a lane, which shares the dead letters of its queue. */
   readonly deadLetterUrl: string | null;
-  /** Where its dead letters go, of a lane too. */
+  /** URL of the queue for its dead letters, also set for a lane. */
   readonly letters: string;
 }
 
-/** Creates queues with their lanes, which share the dead letters. Existing queues get the same settings. */
+/** Creates queues with their lanes, which share the dead letters. Existing queues get these settings too. */
 export function makeQueues(
   client: SQSClient,
   names: readonly string[],

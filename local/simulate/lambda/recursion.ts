@@ -1,7 +1,7 @@
 /**
  * Lambda's recursive loop detection, as AWS describes it. The SDK in a function sends the trace header of the invocation with every
- * request, SQS keeps it with the message, and Lambda counts in its `Lineage` how many invocations led to the next one. The one that would be
- * the 17th is not made, and its messages go to the dead letters.
+ * request, and SQS keeps it with the message. Its `Lineage` counts how many invocations led to the next one. Lambda does not make the
+ * 17th invocation, and moves its messages to the dead letters.
  */
 
 import type { Message } from '@aws-sdk/client-sqs';
@@ -9,7 +9,7 @@ import type { buildApp } from 'fauxqs';
 
 export const longestChain = 16;
 
-/** Number of the invocation that these messages cause; 1 = no other led to it. AWS does not say how it counts several; here the longest counts. */
+/** Position in its chain of the invocation with these messages; 1 = the first. Takes the longest chain; AWS does not document this. */
 export const chainOf = (messages: readonly Pick<Message, 'Attributes'>[]): number =>
   1 +
   Math.max(
@@ -19,7 +19,7 @@ export const chainOf = (messages: readonly Pick<Message, 'Attributes'>[]): numbe
 
 const lineage = /(?:^|;)Lineage=\d+:\w+:(\d+)/;
 
-/** The function finds this in `_X_AMZN_TRACE_ID`. */
+/** The value of `_X_AMZN_TRACE_ID` for the function. */
 export const traceHeaderOf = (chain: number): string =>
   `Root=1-00000000-000000000000000000000001;Parent=0000000000000001;Sampled=0;Lineage=1:00000000:${chain}`;
 
@@ -29,7 +29,7 @@ interface Answer {
   readonly Messages?: readonly { readonly MessageId: string; Attributes?: Record<string, string> }[];
 }
 
-/** fauxqs 2.4.1 forgets the header; SQS returns it as the attribute AWSTraceHeader. */
+/** SQS returns the header as the attribute AWSTraceHeader, which fauxqs 2.4.1 does not. */
 export function keepTraceHeaders(app: ReturnType<typeof buildApp>): void {
   const kept = new Map<string, string>();
   app.addHook('onSend', async ({ headers }, _, payload) => {

@@ -1,4 +1,4 @@
-/** Lambda on this machine: AWS's own runtime client in a process of its own, and the Runtime API it talks to. */
+/** Lambda on this machine: AWS's own runtime client in a child process, and the Runtime API that it calls. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,22 +8,22 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 export interface RuntimeOptions {
-  /** Where the bundle is. */
+  /** Folder of the bundle. */
   readonly folder: string;
   /** `file.export` */
   readonly handler: string;
-  /** The function's environment, beside what Lambda itself sets. */
+  /** Environment variables of the function, in addition to those that Lambda sets. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A line that the function has printed; what it prints while it fails to start is in the `cause` of the InitError. */
+  /** Called with each printed line. Lines of a failed start are in the `cause` of the InitError instead. */
   onLine?(line: string): void;
-  /** What Lambda gives a first start; then it tries again, within the time of the invocation. @default 10_000 */
+  /** Timeout of the first start. After it Lambda starts again, within the time of the invocation. @default 10_000 */
   readonly initMs?: number;
 }
 
-/** One environment: it runs one invocation at a time; others wait for it. */
+/** One environment. It runs one invocation at a time; others wait. */
 export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
-/** The function does not start, so no event can be answered. */
+/** The function does not start, so no event can be handled. */
 export class InitError extends Error {
   override readonly name = 'InitError';
 }
@@ -50,7 +50,7 @@ export async function startRuntime(options: RuntimeOptions) {
   let child: ChildProcess | null = null;
   let calls = 0;
   let starts = 0;
-  /** What a process has printed before it asks for its first event. */
+  /** Lines that a process printed before it asked for its first event. */
   let early: string[] | null = null;
   let onReady: PromiseWithResolvers<boolean> | null = null;
   let firstStart: Promise<boolean> | null = null;
@@ -91,7 +91,7 @@ export async function startRuntime(options: RuntimeOptions) {
     ended((call) => call.reject(error));
   }
 
-  /** Answers the running call, or the one whose start has failed. */
+  /** Answers the running call, or the call whose start failed. */
   function ended(answer: (call: Call) => void): void {
     const call = current ?? queue.shift();
     current = null;
@@ -171,7 +171,7 @@ export async function startRuntime(options: RuntimeOptions) {
     if (queue.length > 0) start();
   }
 
-  /** Resolves with false when the first start takes longer than Lambda waits. */
+  /** Resolves with `false` if the first start takes longer than `initMs`. */
   async function init(): Promise<boolean> {
     const ready = Promise.withResolvers<boolean>();
     onReady = ready;
@@ -182,17 +182,17 @@ export async function startRuntime(options: RuntimeOptions) {
   const started = (): Promise<boolean> => (firstStart ??= init());
 
   return {
-    /** The last lines that the function has printed. */
+    /** The last printed lines. */
     output,
-    /** Processes started so far. */
+    /** Number of processes started so far. */
     starts: () => starts,
-    /** Starts it without an event. Rejects with an InitError where the function does not load, or not in time. */
+    /** Starts the function without an event. Rejects with an InitError if it does not load in time. */
     async ready(): Promise<void> {
       if (!(await started())) throw new InitError(`Init timed out after ${initMs / 1000} seconds`);
     },
     /**
-     * Rejects with what the function has thrown. Without an answer in time its process is killed, as Lambda does. The first start is
-     * not part of that time, a start after a kill is (AWS, "Lambda execution environment lifecycle").
+     * Rejects with the error of the function. If it does not answer in time, its process is killed, as in Lambda. The time includes a
+     * start after a kill, but not the first start (AWS, "Lambda execution environment lifecycle").
      */
     async invoke(event: unknown, timeoutMs: number, traceHeader?: string): Promise<unknown> {
       await started();

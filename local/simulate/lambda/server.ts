@@ -1,10 +1,10 @@
-/** An SQS in this process: fauxqs, which has S3 too. */
+/** An SQS in this process: fauxqs, which also has S3. */
 
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { keepTraceHeaders } from './recursion.ts';
 
-/** Rejects with `ERR_MODULE_NOT_FOUND` where fauxqs is not installed. */
+/** Rejects with `ERR_MODULE_NOT_FOUND` if fauxqs is not installed. */
 export async function startLocalSqs() {
   const { buildApp } = await import('fauxqs');
   await allowAllCharacters();
@@ -14,13 +14,13 @@ export async function startLocalSqs() {
   return { url, stop: () => app.close() };
 }
 
-/** fauxqs 2.4.1 refuses what lies beyond U+FFFF, because its pattern counts halves of pairs; SQS takes it. */
+/** SQS accepts characters above U+FFFF. fauxqs 2.4.1 refuses them, because its pattern checks each half of a surrogate pair. */
 export async function allowAllCharacters(): Promise<void> {
   const folder = dirname(fileURLToPath(import.meta.resolve('fauxqs')));
   const path = pathToFileURL(join(folder, 'sqs/sqsTypes.js')).href;
   const types: unknown = await import(/* @vite-ignore */ path).catch(() => null);
   const { INVALID_MESSAGE_BODY_CHAR: pattern } = (types ?? {}) as { INVALID_MESSAGE_BODY_CHAR?: RegExp };
-  if (!pattern) return; // another version, which may know better
+  if (!pattern) return; // another version, which may be fixed
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the rule of SQS is about them
   const rule = /[^\x09\x0A\x0D\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
   pattern.test = (text) => rule.test(text);

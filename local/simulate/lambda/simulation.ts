@@ -1,4 +1,4 @@
-/** Lambda and SQS on this machine, until it is stopped or nothing is left to do. */
+/** Runs Lambda and SQS on this machine, until it is stopped or idle. */
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,10 +14,10 @@ import { countQueues, isEmpty, makeQueues } from './queues.ts';
 import { type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 import { startLocalSqs } from './server.ts';
 
-/** A running batch may end so long after a stop. Lambda would not end it at all. */
+/** Time for running batches after a stop. Lambda itself would not end them. */
 const drainMs = 5_000;
 
-/** Rejects with the first thing that ends it: no SQS, functions that do not start, a play that fails. */
+/** Rejects with the first error: no SQS, functions that do not start, or a `play` that fails. */
 export const simulate = (options: SimulationOptions, cwd: string, signal: AbortSignal) =>
   simulated({ ...options, name: 'lambda' }, { reportedFailed: 0 }, signal, (frame) =>
     start(options, cwd, frame),
@@ -54,7 +54,7 @@ async function start(
   };
   const worker = functionOf('worker', options.concurrency);
   const schedule = functionOf('schedule', 1);
-  // Lambda loads functions with their first event. Loading them now shows at once which do not start.
+  // Lambda loads functions with their first event. Loading them now shows errors at once.
   await startFunction('worker', worker);
   const ticks = options.schedules !== false && (await startSchedule(schedule, options));
 
@@ -100,7 +100,7 @@ async function startFunction(name: string, environments: Environments): Promise<
   }
 }
 
-/** It looks at alerts and batches too. Resolves with `false` where there is none, and none is needed. */
+/** Starts the `schedule` function, which also checks alerts and batches. `false` = there is none, and none is needed. */
 async function startSchedule(
   schedule: Environments,
   { schedules }: Pick<SimulationOptions, 'schedules'>,
@@ -114,7 +114,7 @@ async function startSchedule(
   }
 }
 
-/** Now, and then on the minute, as EventBridge does it. */
+/** Ticks now, and then on the minute like EventBridge. */
 async function tickEveryMinute(
   schedule: Environments,
   { timeoutMs }: SimulationOptions,
@@ -135,14 +135,14 @@ async function tickEveryMinute(
 
 type Environments = ReturnType<typeof createEnvironments>;
 
-/** Environments of one function: each runs one invocation at a time in a process that is kept for the next one. */
+/** Environments of one function. Each runs one invocation at a time in a process that it keeps for the next one. */
 function createEnvironments(options: RuntimeOptions, most: number) {
   const free: Runtime[] = [];
   const all: Runtime[] = [];
   const waiting: (() => void)[] = [];
   let busy = 0;
 
-  /** Waits for a free environment first. */
+  /** Runs `work` in a free environment, and waits for one first. */
   async function inOne<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {
     while (busy >= most) await new Promise<void>((resolve) => waiting.push(resolve));
     busy++;
@@ -161,9 +161,9 @@ function createEnvironments(options: RuntimeOptions, most: number) {
   }
 
   return {
-    /** Invocations under way. */
+    /** Number of running invocations. */
     running: () => busy,
-    /** Rejects with an InitError where the function does not load. */
+    /** Rejects with an InitError if the function does not load. */
     start: () => inOne((runtime) => runtime.ready()),
     invoke: (event: unknown, timeoutMs: number, traceHeader?: string) =>
       inOne((runtime) => runtime.invoke(event, timeoutMs, traceHeader)),
@@ -180,13 +180,13 @@ interface FunctionSettings {
   readonly folder: string;
   readonly sqsEndpoint: string;
   readonly queueUrl: string;
-  /** Packages that are not in the bundle are looked for from here. */
+  /** Packages that are not in the bundle are resolved from here. */
   readonly cwd: string;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Nothing in it leads to a real account: the SQS endpoint stands for every AWS service, unless the service has its own endpoint on this machine. */
+/** The environment of a function. Calls to AWS cannot reach a real account: every service without a local endpoint gets the one of SQS. */
 function environmentOf(outer: Env, { folder, sqsEndpoint, queueUrl, cwd }: FunctionSettings): Env {
   const kept = Object.entries(outer).filter(
     ([name, value]) => !/^(AWS_|NODE_)/.test(name) || (isEndpoint(name) && isOnThisMachine(value ?? '')),
@@ -199,7 +199,7 @@ function environmentOf(outer: Env, { folder, sqsEndpoint, queueUrl, cwd }: Funct
     AWS_ACCESS_KEY_ID: credentials.accessKeyId,
     AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
     AWS_EC2_METADATA_DISABLED: 'true',
-    // The user's profiles, with their endpoints and accounts, are not read.
+    // Hides the user's AWS profiles with their endpoints and accounts.
     AWS_CONFIG_FILE: join(folder, 'no-config'),
     AWS_SHARED_CREDENTIALS_FILE: join(folder, 'no-credentials'),
     SQS_ENDPOINT: sqsEndpoint,
@@ -211,7 +211,7 @@ function environmentOf(outer: Env, { folder, sqsEndpoint, queueUrl, cwd }: Funct
 
 const isEndpoint = (name: string): boolean => name.startsWith('AWS_ENDPOINT_URL');
 
-/** As a layer would bring them. */
+/** The `node_modules` folders above `cwd`, which take the place of a layer. */
 function modulesAbove(cwd: string): string[] {
   const found: string[] = [];
   for (let at = cwd; ; at = dirname(at)) {
@@ -221,7 +221,7 @@ function modulesAbove(cwd: string): string[] {
   }
 }
 
-/** Bundles an entry, unless its config does so as its deployment does. Throws `CONFIG` with the first error of esbuild. */
+/** Bundles an entry with esbuild: the default of `build`. Throws `CONFIG` with the first error of esbuild. */
 export async function buildFunctions(entry: string, folder: string): Promise<void> {
   const { build } = await import('esbuild');
   try {

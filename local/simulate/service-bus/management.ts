@@ -1,4 +1,4 @@
-/** What Service Bus answers on `<queue>/$management`. */
+/** Handles requests to `<queue>/$management`. */
 
 import rhea, { type Message } from 'rhea';
 import type { Queue } from './queue.ts';
@@ -82,7 +82,7 @@ const operations: Readonly<Record<string, (queue: Queue, request: Request) => Re
     if (found.some((lock) => lock === null))
       return { statusCode: 404, errorCondition: 'com.microsoft:message-not-found' };
     const messages = found.map((lock) => ({
-      // Only here Service Bus writes the token as an ordinary UUID.
+      // Only here does Service Bus write the token as an ordinary UUID.
       'lock-token': rhea.types.wrap_uuid(rhea.string_to_uuid(lock!.token)),
       message: rhea.message.encode(outgoing(lock!.message, lock)),
     }));

@@ -1,6 +1,6 @@
 /**
- * One queue of Service Bus, without AMQP: sequence numbers, locks, schedules, duplicate detection, dead letters. The clock is
- * given, and its timers end locks and start scheduled messages.
+ * One queue of Service Bus, without AMQP: sequence numbers, locks, schedules, duplicate detection, dead letters. Timers of the given
+ * clock end locks and start scheduled messages.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -10,18 +10,18 @@ import { createSessions, type HeldSession, type SessionOrder } from './sessions.
 export interface QueueSettings {
   /** How long a delivery is locked. Service Bus allows 5 seconds to 5 minutes. */
   readonly lockMs: number;
-  /** After so many deliveries without success a message is moved to the dead letters. */
+  /** After this many failed deliveries a message is moved to the dead letters. */
   readonly maxDeliveryCount: number;
-  /** How long a message id is remembered; `null` = a second one is another message. */
+  /** How long a message id is remembered; `null` = no duplicate detection. */
   readonly duplicateWindowMs: number | null;
   /** How long a message lives; `null` = for ever. */
   readonly timeToLiveMs: number | null;
-  /** Whether a message that has lived too long goes to the dead letters. */
+  /** Whether an expired message goes to the dead letters. */
   readonly deadLetterOnExpiry: boolean;
-  /** Whether every message belongs to a session, and only whoever holds the session gets it. */
+  /** Whether every message belongs to a session, and only the holder of the session gets it. */
   readonly requiresSession: boolean;
   readonly sessionOrder: SessionOrder;
-  /** Whether anybody has the right to send. */
+  /** Whether clients have the right to send. */
   readonly maySend: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface NewMessage {
   readonly timeToLiveMs: number | null;
   /** Application properties. */
   readonly properties: Properties;
-  /** The rest of the message. The queue does not look at it. */
+  /** The rest of the message. The queue does not read it. */
   readonly content: unknown;
 }
 
@@ -56,7 +56,7 @@ export interface StoredMessage {
   readonly sent: NewMessage;
   readonly properties: Properties;
   readonly enqueuedAt: number;
-  /** Deliveries without success. */
+  /** Number of failed deliveries. */
   readonly deliveryCount: number;
   readonly state: 'active' | 'deferred' | 'scheduled';
   /** The queue that a dead letter comes from. */
@@ -73,7 +73,7 @@ export interface Locked {
 type Mutable = { -readonly [K in keyof StoredMessage]: StoredMessage[K] };
 interface Lock {
   readonly message: Mutable;
-  /** The lock lasts as long as that of its session. */
+  /** If set, the lock ends with the lock of this session. */
   readonly session: HeldSession | null;
   until: number;
   stop: () => void;
@@ -83,7 +83,7 @@ interface QueueOptions {
   readonly name: string;
   readonly settings: QueueSettings;
   readonly clock: Clock;
-  /** `null`: this is itself a queue of dead letters, and keeps them. */
+  /** `null` = this is a queue of dead letters itself, and keeps them. */
   readonly deadLetters: { send(messages: readonly NewMessage[], source: string): unknown } | null;
   /** Called when a message may be ready. */
   onReady(): void;
@@ -91,13 +91,13 @@ interface QueueOptions {
 
 export type Queue = ReturnType<typeof createQueue>;
 
-/** A verb with a token answers `false` when the lock has ended or never existed. Nothing has changed then. */
+/** Methods that take a token return `false`, and change nothing, if the lock has ended or never existed. */
 export function createQueue({ name, settings, clock, deadLetters, onReady }: QueueOptions) {
-  /** When each message id is forgotten, oldest first. */
+  /** When each message id expires, oldest first. */
   const knownUntil = new Map<string, number>();
   const messages = new Map<number, Mutable>();
   const locks = new Map<string, Lock>();
-  /** Timers of messages that are scheduled or have an end. */
+  /** Timers of messages that are scheduled or expire. */
   const timers = new Map<number, () => void>();
   /** Sequence numbers of ready messages, ascending. */
   let ready: number[] = [];
@@ -147,7 +147,7 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
     timers.delete(message.sequence);
   }
 
-  /** As if it were sent now: with a new number, after all others. */
+  /** Adds the message as if it was sent now, with a new number after all others. */
   function activate(message: Mutable): void {
     forget(message);
     const active: Mutable = { ...message, sequence: ++last, enqueuedAt: clock.now(), state: 'active' };
@@ -201,7 +201,7 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
     return found.message;
   }
 
-  /** Makes the message ready again. @param counts whether with one delivery more */
+  /** Makes the message ready again. @param counts whether the delivery counts */
   function release(token: string, change: Properties = {}, counts = true): void {
     const message = unlock(token);
     if (!message) return;
@@ -229,10 +229,10 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
     releaseSession: sessions.release,
     /** The session in which a message is locked. */
     sessionOf: (token: string): HeldSession | null => locks.get(token)?.session ?? null,
-    /** Whether each of them names the session that the queue asks for. */
+    /** Whether all messages name a session, if the queue requires one. */
     takes: (incoming: readonly NewMessage[]): boolean =>
       !settings.requiresSession || incoming.every(({ sessionId }) => sessionId !== null),
-    /** Sequence numbers, in order; `null` for a duplicate, which is dropped. */
+    /** Returns sequence numbers in order; `null` = a duplicate, which is dropped. */
     send(incoming: readonly NewMessage[], source: string | null = null): (number | null)[] {
       return incoming.map((sent) => {
         if (isDuplicate(sent.messageId)) return null;
@@ -266,14 +266,14 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
         if (message?.state === 'scheduled') forget(message);
       }
     },
-    /** The next active message, locked. @param session to which it has to belong */
+    /** Locks and returns the next active message. @param session only messages of this session */
     take(session: HeldSession | null = null): Locked | null {
       if (session && !sessions.isHeld(session)) return null;
       const at = session ? ready.findIndex(isOf(session.id)) : 0;
       const [sequence] = at < 0 ? [] : ready.splice(at, 1);
       return sequence === undefined ? null : lock(messages.get(sequence)!, session);
     },
-    /** The next active message, for good. */
+    /** Removes and returns the next active message. */
     takeAway(): StoredMessage | null {
       const sequence = ready.shift();
       if (sequence === undefined) return null;
@@ -298,7 +298,7 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
         message.properties = { ...message.properties, ...change };
       }),
     deadLetter: (token: string, change: Properties = {}) => settle(token, (message) => bury(message, change)),
-    /** The new end. */
+    /** Returns the new end of the lock. */
     renew(token: string): number | null {
       const found = held(token);
       if (!found || found.session) return null;
@@ -307,7 +307,7 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
       found.stop = clock.after(settings.lockMs, () => release(token));
       return found.until;
     },
-    /** Everything, by sequence number. */
+    /** All messages, by sequence number. */
     peek: (from: number, count: number, session: string | null = null): StoredMessage[] =>
       [...messages.values()]
         .filter(({ sequence, sent }) => sequence >= from && (session === null || sent.sessionId === session))
@@ -318,7 +318,7 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
       locked: locks.size,
       scheduled: [...messages.values()].filter(({ state }) => state === 'scheduled').length,
     }),
-    /** Ends its timers. */
+    /** Stops all timers. */
     close(): void {
       for (const stop of timers.values()) stop();
       for (const { stop } of locks.values()) stop();

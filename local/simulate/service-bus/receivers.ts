@@ -1,6 +1,6 @@
 /**
- * Receivers of a queue: they get messages as long as they give credit, and settle them. Those that ask for a session wait first: Service
- * Bus answers their attach when it has one for them, or when their time is over.
+ * Receivers of a queue. They get messages while they have credit, and settle them. A receiver that asks for a session waits first:
+ * Service Bus answers its attach when a session is free, or when its time is over.
  */
 
 import type { Socket } from 'node:net';
@@ -11,20 +11,20 @@ import { accepted, lockLost, outgoing, rejected, sessionLost, tagOf } from './wi
 
 const filterName = 'com.microsoft:session-filter';
 const timeoutName = 'com.microsoft:timeout';
-/** Where the receiver names none. */
+/** Used if the receiver gives no time. */
 const longestWaitMs = 65_000;
 
 interface Waiting {
   readonly sender: Sender;
   readonly queue: Queue;
-  /** `null` = the next one. */
+  /** `null` = the next session. */
   readonly wanted: string | null;
   stop: () => void;
 }
 
-/** Private state of rhea that a broker needs. */
+/** Private state of rhea that this broker uses. */
 interface Internals {
-  /** rhea opens a link itself, before anybody is asked. */
+  /** rhea opens a link by itself, before our code can decide. */
   readonly state: { local_open: boolean; open_requests: number };
   readonly local: { readonly attach: { properties?: Record<string, unknown> } };
   readonly remote: { readonly attach: { readonly properties?: Record<string, unknown> } };
@@ -37,14 +37,14 @@ interface Internals {
 }
 const internals = (sender: Sender): Internals => sender as unknown as Internals;
 
-/** `undefined` = it asks for no session, `null` = for the next one. */
+/** The session that a receiver asks for; `undefined` = none, `null` = the next one. */
 export function sessionAsked({ source }: Sender): string | null | undefined {
   const filter = (source as { filter?: Record<string, unknown> } | undefined)?.filter ?? {};
   if (!(filterName in filter)) return undefined;
   return typeof filter[filterName] === 'string' ? filter[filterName] : null;
 }
 
-/** @param begin called with a receiver that has got its session */
+/** @param begin called with a receiver when it has its session */
 export function createAccepting(begin: (sender: Sender, queue: Queue, session: HeldSession) => void) {
   let waiting: Waiting[] = [];
 
@@ -83,7 +83,7 @@ export function createAccepting(begin: (sender: Sender, queue: Queue, session: H
       waiting.push(one);
       if (give(one)) return;
       const waitMs = wanted === null ? Number(remote.attach.properties?.[timeoutName] ?? longestWaitMs) : 0;
-      // A wait on the network, like that of the client: in real time.
+      // Real time, because the client also waits in real time.
       const timer = setTimeout(() => {
         stopWaiting(one);
         answer(sender, null);
@@ -91,7 +91,7 @@ export function createAccepting(begin: (sender: Sender, queue: Queue, session: H
       }, waitMs);
       one.stop = () => clearTimeout(timer);
     },
-    /** Gives the queue's free sessions to those who wait. */
+    /** Gives the free sessions of the queue to waiting receivers. */
     serve(queue: Queue): void {
       for (const one of waiting) if (one.queue === queue) give(one);
     },
@@ -105,7 +105,7 @@ export function createAccepting(begin: (sender: Sender, queue: Queue, session: H
   };
 }
 
-/** 100 ns since the year 1, as .NET counts. */
+/** Units of 100 ns since the year 1, as in .NET. */
 function ticksOf(ms: number): unknown {
   const bytes = Buffer.alloc(8);
   bytes.writeBigInt64BE(BigInt(ms) * 10_000n + 621_355_968_000_000_000n);
@@ -124,7 +124,7 @@ const lockedByOthers = (id: string) => ({
 
 const notAllowed = (description: string) => ({ condition: 'amqp:not-allowed', description });
 
-/** Why a receiver does not fit the queue; `null` = it does. */
+/** Why a receiver does not fit the queue; `null` = it fits. */
 export function misfit({ settings }: Queue, isOfSession: boolean) {
   if (settings.requiresSession === isOfSession) return null;
   return notAllowed(
@@ -138,7 +138,7 @@ export const sessionMissing = notAllowed(
   'The SessionId was not set on a message, and it cannot be sent to the entity. Entities that have session support enabled can only receive messages that have the SessionId set to a valid value.',
 );
 
-/** Messages that rhea will write with its next event. */
+/** Number of messages that rhea will write with its next event. */
 function unsent(sender: Sender): number {
   const { next_delivery_id, next_pending_delivery } = internals(sender).session.outgoing;
   return next_delivery_id - next_pending_delivery;
@@ -149,14 +149,14 @@ export type Outcome = 'accepted' | 'rejected' | 'modified' | 'released';
 interface Consumer {
   readonly sender: Sender;
   readonly queue: Queue;
-  /** Messages are removed when they are sent, and not locked. */
+  /** Messages are removed when they are sent, not locked. */
   readonly takesAway: boolean;
-  /** The only one that it gets messages of. */
+  /** The session of its messages. */
   readonly session: HeldSession | null;
 }
 
 export function createDelivering() {
-  /** The first one is served next. */
+  /** The first consumer is served next. */
   let consumers: Consumer[] = [];
   const tokens = new WeakMap<Delivery, string>();
 
@@ -187,7 +187,7 @@ export function createDelivering() {
     /** Sends the queue's ready messages to receivers with credit. */
     pump,
     add(sender: Sender, queue: Queue, session: HeldSession | null = null): void {
-      // Messages that are settled when they are sent: the SDK calls it receiveAndDelete.
+      // snd_settle_mode 1: messages are settled when they are sent (`receiveAndDelete` of the SDK).
       consumers.push({ sender, queue, takesAway: sender.snd_settle_mode === 1, session });
       // The only flow that a broker's sending side writes is the answer to a drain.
       internals(sender)._get_drain = () => true;
@@ -205,7 +205,7 @@ export function createDelivering() {
         if (!sender.is_open()) return;
         if (unsent(sender) > 0) return void setImmediate(answer);
         const link = internals(sender);
-        // Answers at credit 0 too, unlike rhea: the other side waits for it.
+        // Unlike rhea, also answers at credit 0, because the other side waits for this.
         link.delivery_count += link.credit;
         link.credit = 0;
         link.issue_flow = true;

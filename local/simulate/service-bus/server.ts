@@ -1,6 +1,6 @@
 /**
- * A Service Bus for tests and for development: queues over AMQP 1.0, for the real `@azure/service-bus`. It keeps nothing when
- * it stops, and anybody who reaches the port may do everything.
+ * A Service Bus for tests and development: queues over AMQP 1.0, for the real `@azure/service-bus`. Its data is lost when it stops, and
+ * every client that reaches the port has all rights.
  */
 
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -33,26 +33,26 @@ export type { Queue, QueueSettings } from './queue.ts';
 export type { SessionOrder } from './sessions.ts';
 
 interface ServiceBusServerOptions {
-  /** @default a free one */
+  /** @default any free port */
   readonly port?: number;
-  /** Another than a loopback address makes it public. @default '127.0.0.1' */
+  /** Any address that is not loopback makes the server public. @default '127.0.0.1' */
   readonly host?: string;
   readonly clock?: Clock;
-  /** Bytes of one message, as the tier has it: up to 104_857_600 on Premium. A batch has 1 MB at most. @default 262_144 (Standard) */
+  /** Maximum size of one message, which depends on the tier: up to 104_857_600 on Premium. A batch has 1 MB at most. @default 262_144 (Standard) */
   readonly maxMessageBytes?: number;
 }
 
 const management = '/$management';
-/** Bounds a batch, whatever a single message may have. */
+/** Limits of a batch, independent of the limit of one message. */
 const most = { bytes: 1_048_576, messages: 4_500 };
 const deadLettersOf = (name: string): string => `${name}/$DeadLetterQueue`;
 
 export type ServiceBusServer = Awaited<ReturnType<typeof startServiceBus>>;
 
-/** Throws `CONFIG` where it may not listen. */
+/** Throws `CONFIG` if it cannot listen on the port. */
 export async function startServiceBus(options: ServiceBusServerOptions = {}) {
   const { port = 0, host = '127.0.0.1', clock = systemClock, maxMessageBytes = 262_144 } = options;
-  /** By address in lower case, those of dead letters too. */
+  /** By address in lower case, including the queues of dead letters. */
   const queues = new Map<string, Queue>();
   const sockets = new Set<Socket>();
   const delivering = createDelivering();
@@ -76,7 +76,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
     receiver!.set_target(receiver!.target);
     receiver!.set_source(receiver!.source);
     const queue = find(address.replace(management, ''));
-    // The SDK asks for the size before it makes a batch. The answer to its attach is written after this event.
+    // The SDK reads the size from the answer to its attach, which is written after this event.
     attachOf(receiver!).max_message_size = maxMessageBytes;
     if (!queue && address !== '$cbs') return receiver!.close(notFound(address));
     if (queue?.settings.maySend === false && !isForReplies(address)) return receiver!.close(unauthorized);
@@ -88,7 +88,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
     const address = addressOf(sender!.source);
     sender!.set_source(sender!.source);
     sender!.set_target(sender!.target);
-    // Replies are settled when they are sent, so the receiver need not settle them.
+    // Settles replies when they are sent, so that the receiver need not settle them.
     if (isForReplies(address)) attachOf(sender!).snd_settle_mode = 1;
     if (isForReplies(address)) return;
     const queue = find(address);
@@ -155,7 +155,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
   container.on('session_close', ({ session }: EventContext) => removeSenders(session));
   container.on('connection_close', ({ connection }: EventContext) => removeSenders(connection));
   container.on('disconnected', ({ connection }: EventContext) => removeSenders(connection));
-  // rhea does not notice when this side destroys it.
+  // rhea does not notice when this side destroys the socket.
   container.on('connection_open', ({ connection }: EventContext) => {
     (connection as unknown as { socket: Socket }).socket.on('close', () => removeSenders(connection));
   });
@@ -215,14 +215,14 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
         queues.delete(address);
       }
     },
-    /** `<queue>/$DeadLetterQueue` too. Throws for one that does not exist. */
+    /** Returns a queue, or its `<queue>/$DeadLetterQueue`. Throws if it does not exist. */
     queue,
-    /** Writes a text to a queue without id or properties, as another program could. @param session of a queue that requires one */
+    /** Writes a text without id or properties to a queue, like another program. @param session for a queue that requires one */
     write: (name: string, body: string, session?: string) =>
       void queue(name).send([newMessageOf(textMessage(body, session))]),
-    /** Of everything in a queue, whether it is ready, locked or scheduled. */
+    /** Bodies of all messages in a queue: ready, locked and scheduled. */
     bodies: (name: string) => queue(name).peek(0, Number.MAX_SAFE_INTEGER).map(textIn),
-    /** Cuts all connections, as when a cable is pulled. */
+    /** Cuts all connections, like a network failure. */
     dropConnections,
     async stop(): Promise<void> {
       dropConnections();
@@ -233,7 +233,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
   };
 }
 
-/** An address that means "all of them" is none that one could connect to. */
+/** The host to connect to. An address for "all interfaces" is replaced by the name of this machine. */
 function reachableAs(host: string): string {
   const name = ['0.0.0.0', '::'].includes(host) ? hostname() : host;
   return name.includes(':') ? `[${name}]` : name;
@@ -266,7 +266,7 @@ const unauthorized = {
   description: "Unauthorized access. 'Send' claim(s) are required to perform this operation.",
 };
 
-/** Unlike a message that is too large, it ends the link. */
+/** Unlike a message that is too large, this ends the link. */
 const batchTooLarge = {
   condition: 'amqp:link:message-size-exceeded',
   description: `The batch exceeds ${most.bytes} bytes or ${most.messages} messages. The link is detached.`,
@@ -277,13 +277,13 @@ const notFound = (address: string) => ({
   description: `The messaging entity 'sb://localhost/${address}' could not be found.`,
 });
 
-/** Retrying one dead letter locks others too, and each time counts as a delivery. */
+/** Large, because a retry of one dead letter also locks others, which counts as a delivery each time. */
 const failedDeliveries = 2_000;
 
 /**
- * The queues of an app as docs/azure.md makes them, each with the one in which a function keeps what failed for good. Returns their names.
+ * Creates the queues of an app as in docs/azure.md, each with its `-failed` queue for jobs that failed for good. Returns their names.
  *
- * @param sessions those that require them. The duplicate window is that of the documentation: it costs memory only.
+ * @param sessions the queues that require sessions
  */
 export function createAppQueues(
   server: ServiceBusServer,

@@ -1,6 +1,6 @@
 /**
- * The sessions of a queue: which are free and have messages, and who holds which. Whoever holds one gets its messages alone. As in
- * Azure, a session whose lock ends has counted a delivery of its messages, and one that is closed or cut off has not.
+ * The sessions of a queue: which are free and have messages, and which are held. Only the holder of a session gets its messages. As in
+ * Azure, the delivery of its messages counts if the lock of the session ends, but not if the session is closed or cut off.
  */
 
 import type { Clock } from '../../../core/base/clock.ts';
@@ -9,13 +9,13 @@ export interface HeldSession {
   readonly id: string;
   /** Epoch ms. */
   until: number;
-  /** Called when its lock has run out. */
+  /** Called when the lock has expired. */
   onLost: () => void;
 }
 
 /**
- * Which free session comes next. No document of Azure's says it. `oldest`: the one with the oldest message. `turns`: the one that has
- * been free for the longest. A function: any one, chosen by its numbers from 0 to 1.
+ * Which free session is next. Azure does not document this. `oldest`: the session with the oldest message. `turns`: the session that has
+ * been free for the longest time. A function: a random session; the function returns random numbers from 0 to 1.
  */
 export type SessionOrder = 'oldest' | 'turns' | (() => number);
 
@@ -26,14 +26,14 @@ interface SessionPorts {
   hasReady(id: string): boolean;
   /** The session of the oldest ready message among those that `isFree` accepts. */
   oldest(isFree: (id: string) => boolean): string | null;
-  /** Makes ready again what is locked in it. @param counts whether that was a delivery */
+  /** Makes its locked messages ready again. @param counts whether the delivery counts */
   unlock(session: HeldSession, counts: boolean): void;
-  /** Called when somebody who waits may get one. */
+  /** Called when a session may be free for a waiting receiver. */
   onFree(): void;
 }
 
 export function createSessions({ lockMs, order, clock, hasReady, oldest, unlock, onFree }: SessionPorts) {
-  /** Free ones, longest first. */
+  /** Free sessions, the longest free first. */
   const free = new Set<string>();
   const held = new Map<string, { readonly session: HeldSession; stop: () => void }>();
 
@@ -67,13 +67,13 @@ export function createSessions({ lockMs, order, clock, hasReady, oldest, unlock,
 
   return {
     isHeld,
-    /** Its holder has closed it, or is gone. */
+    /** The holder has closed the session, or is gone. */
     release: (session: HeldSession) => release(session, false),
     /** A message of this session is ready. */
     ready(id: string): void {
       if (!held.has(id)) free.add(id);
     },
-    /** @param wanted `null` = the next one that has messages */
+    /** @param wanted `null` = the next session that has messages */
     accept(wanted: string | null): HeldSession | null {
       const id = wanted ?? nextFree();
       if (id === null || held.has(id)) return null;
@@ -82,7 +82,7 @@ export function createSessions({ lockMs, order, clock, hasReady, oldest, unlock,
       held.set(id, { session, stop: limit(session) });
       return session;
     },
-    /** The new end; `null` when nobody holds it. */
+    /** Returns the new end; `null` = the session is not held. */
     renew(id: string): number | null {
       const found = held.get(id);
       if (!found) return null;

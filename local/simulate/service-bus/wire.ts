@@ -1,9 +1,9 @@
-/** Converts between AMQP messages and those of a queue. */
+/** Converts between AMQP messages and messages of a queue. */
 
 import rhea, { type AmqpError, type Message } from 'rhea';
 import type { Locked, NewMessage, Properties, StoredMessage } from './queue.ts';
 
-/** A message as rhea has decoded it: sections as objects, a body as data. */
+/** A message decoded by rhea: sections as objects, the body as data. */
 export type Decoded = Message;
 
 const decode = (bytes: Buffer): Decoded => rhea.message.decode(bytes) as unknown as Decoded;
@@ -16,12 +16,12 @@ const outcomes = rhea.message as unknown as Outcomes;
 export const accepted = (): unknown => outcomes.accepted().described();
 export const rejected = (error: AmqpError): unknown => outcomes.rejected({ error }).described();
 
-/** The messages of a transfer. A batch has one data section per message, each an encoded message of its own. */
+/** The messages of a transfer. A batch has one data section per message, which contains an encoded message. */
 export function messagesOf(message: Message | Buffer, format: number | undefined): Decoded[] {
   if (format === undefined || format === 0) return [message as Message];
   const { body } = decode(message as Buffer);
   const sections = body?.content as Buffer | Buffer[];
-  // A batch of one decodes to its only section.
+  // A batch of one message decodes to its only section.
   return (Array.isArray(sections) ? sections : [sections]).map(decode);
 }
 
@@ -55,13 +55,13 @@ export const sessionLost = {
 
 const states = { active: 0, deferred: 1, scheduled: 2 };
 
-/** The message as a receiver gets it. `lock` is null for a peeked one. */
+/** The message for a receiver. `lock` is null for a peek. */
 export function outgoing(message: StoredMessage, lock: Locked | null): Decoded {
   const { sent, properties, sequence, enqueuedAt, deliveryCount, source } = message;
   const { message_annotations = {}, ...rest } = sent.content as Decoded;
   return {
     ...rest,
-    // The SDK refuses to settle what has no id.
+    // The SDK refuses to settle a message without an id.
     message_id: sent.messageId ?? `sequence-${sequence}`,
     application_properties: typed(properties),
     delivery_count: deliveryCount,
@@ -76,7 +76,7 @@ export function outgoing(message: StoredMessage, lock: Locked | null): Decoded {
   } as Decoded;
 }
 
-/** Whole numbers keep their kind: without it rhea would write them as doubles. */
+/** Marks whole numbers, which rhea would otherwise write as doubles. */
 function typed(properties: Properties): Properties {
   return Object.fromEntries(
     Object.entries(properties).map(([name, value]) => [
@@ -86,7 +86,7 @@ function typed(properties: Properties): Properties {
   );
 }
 
-/** Service Bus writes a lock token as .NET writes a Guid: the bytes of the first three groups are reversed. */
+/** Service Bus writes a lock token like a .NET Guid: the bytes of the first three groups are reversed. */
 export function tagOf(token: string): Buffer {
   const bytes = Buffer.from(token.replaceAll('-', ''), 'hex');
   return Buffer.concat([
@@ -102,7 +102,7 @@ export function tokenFrom(bytes: Buffer): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** A long: rhea gives it as a number, or as bytes where a number cannot hold it. */
+/** Reads a long, which rhea gives as a number, or as bytes if it is too large for a number. */
 export const longOf = (value: number | Buffer): number =>
   typeof value === 'number' ? value : Number(value.readBigInt64BE());
 
