@@ -1,6 +1,6 @@
 /**
- * What the page asks of the server, and what it is answered: JSON under `api/` beside the page. The page and its server are of one
- * package, so these shapes may change with any release; programs use `longshore/operator`.
+ * The JSON API between the page and its server, under `api/` beside the page. Both are in one package, so the API may change with any
+ * release. Programs use `longshore/operator` instead.
  *
  * GET  api/session                         Session
  * GET  api/overview?last=live|hour|day|month   Overview
@@ -37,8 +37,8 @@
  * POST api/workers/:id/drain                     Done
  * POST api/faults/:name                    body: {}; FaultResult   in development only
  *
- * What a backend cannot tell is answered with 200 and an Unavailable. Errors are problem+json as in core/surfaces/http. Every POST needs
- * `content-type: application/json` and the header `x-longshore-token` with the token of the session.
+ * Data that a backend does not have is answered with 200 and an Unavailable. Errors are problem+json as in core/surfaces/http. Every POST
+ * needs `content-type: application/json` and the header `x-longshore-token` with the token of the session.
  */
 
 import type { QueueStats } from '../../contract/admin.ts';
@@ -56,19 +56,19 @@ import type { DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../../
 
 export type { BatchChild, BatchChildPage, BatchDetail } from '../../features/batches/show.ts';
 
-/** Instead of what was asked for. */
+/** Replaces data that the backend does not have. */
 export interface Unavailable {
-  /** Why, in words, and what to do about it. */
+  /** The reason, and what to do about it. */
   readonly unavailable: string;
-  /** Of a payload that is sent with `whole=true` only: how large it is. */
+  /** Size of a payload that is only sent with `whole=true`. */
   readonly characters?: number;
 }
 
 export interface Session {
   readonly actor: string;
-  /** A reader changes nothing. */
+  /** A reader may look but not change anything. */
   readonly role: 'operator' | 'reader';
-  /** For the header `x-longshore-token`. Good for this session and some hours; a 403 with code TOKEN says to ask for another. */
+  /** For the header `x-longshore-token`. Valid for this session and some hours; after a 403 with code TOKEN, request a new one. */
   readonly token: string;
   readonly backend: string;
   readonly app: {
@@ -76,16 +76,16 @@ export interface Session {
     readonly queues: readonly string[];
     readonly schedules: readonly string[];
   };
-  /** Names of the faults that can be caused; empty outside development. */
+  /** Faults that can be caused; empty outside development. */
   readonly faults: readonly FaultInfo[];
-  /** Whether `api/events` streams here. */
+  /** Whether `api/events` is available. */
   readonly streams: boolean;
 }
 
 export interface FaultInfo {
   readonly name: string;
   readonly label: string;
-  /** What to watch after it. */
+  /** Tells the user what to watch afterwards. */
   readonly text: string;
 }
 
@@ -93,7 +93,7 @@ export interface FaultResult {
   readonly message: string;
 }
 
-/** The state of this moment, cheap enough for every two seconds. */
+/** The current state. It is cheap enough to read every two seconds. */
 export interface Live {
   readonly at: number;
   readonly queues: readonly LiveQueue[];
@@ -103,9 +103,9 @@ export interface Live {
     readonly running: number;
     readonly concurrency: number;
   };
-  /** Of all queues, by the numbers of the last minute; `null` where none are kept. */
+  /** Rates of all queues over the last minute; `null` = no metrics are kept. */
   readonly rates: LiveRates | null;
-  /** The backend did not answer: what was known last is shown. */
+  /** Why the backend did not answer. The other members are then the last known ones. `null` = it answered. */
   readonly error: string | null;
 }
 
@@ -117,13 +117,13 @@ export interface LiveRates {
 
 export interface LiveQueue extends QueueStats {
   readonly rates: (LiveRates & { readonly waitP95Ms: number | null }) | null;
-  /** How many take jobs of it; `null` where workers are not known. */
+  /** Number of workers that serve the queue; `null` = not known. */
   readonly workers: number | null;
 }
 
 export interface Overview {
   readonly live: Live;
-  /** `last=live` is answered with the last hour. */
+  /** For `last=live` these are of the last hour. */
   readonly numbers:
     | {
         readonly all: JobNumbers;
@@ -131,15 +131,15 @@ export interface Overview {
         readonly jobs: readonly JobReport[];
       }
     | Unavailable;
-  /** None where no limits are kept. */
+  /** Empty if no limits are kept. */
   readonly stopped: readonly StoppedView[];
 }
 
-/** Jobs of one name, of which none begins. */
+/** A job of the app that is stopped: it is paused, or its breaker is open. */
 export type StoppedView = StoppedJob;
 
 export interface QueueView extends LiveQueue {
-  /** Names of the jobs of the app that are enqueued here by default. */
+  /** The app's jobs whose default queue this is. */
   readonly jobs: readonly string[];
 }
 
@@ -147,7 +147,7 @@ export interface QueueView extends LiveQueue {
 export type JobItem = Omit<JobRecord, 'attempts' | 'output'> & {
   readonly runs: number;
   readonly worker: string | null;
-  /** That it sleeps or waits for an event, and until when, in words; `null` = it does not. */
+  /** Says what a sleeping job waits for, and until when; `null` = it is not sleeping. */
   readonly sleeps: string | null;
 };
 
@@ -159,19 +159,19 @@ export interface JobList {
 export interface JobDetail {
   readonly record: JobRecord;
   readonly payload: StoredPayload | Unavailable;
-  /** Where it runs now, as far as heartbeats say. */
+  /** Id of the worker that runs it, from the heartbeats; `null` = not running, or not known. */
   readonly runningOn: string | null;
-  /** It is a dead letter: see `api/dead/:id`. */
+  /** Whether it is a dead letter: see `api/dead/:id`. */
   readonly dead: boolean;
-  /** The backend finds jobs that wait by their ids: this one can be promoted or removed while it does. */
+  /** Whether the backend finds waiting jobs by id. If so, this job can be promoted or removed while it waits. */
   readonly changeable: boolean;
-  /** Why it waits, in words; empty unless it does. */
+  /** Reasons why it waits; empty unless it waits. */
   readonly waits: readonly string[];
-  /** Of one that waits: whether its name is paused, and whether its breaker is open. */
+  /** For a waiting job: set if its name is paused or its breaker is open. */
   readonly stopped: readonly StoppedView[];
-  /** What it is to a batch; `null` = nothing. */
+  /** Its role in a batch; `null` = none. */
   readonly batch: BatchRole | null;
-  /** What it remembers: empty for a job that has no steps, or has ended well. */
+  /** Its stored steps. Empty for a job without steps, or one that has completed. */
   readonly steps: readonly StepView[];
 }
 
@@ -180,13 +180,13 @@ export interface BatchList {
   readonly next: string | null;
 }
 
-/** Without what handlers have returned. */
+/** A chain without the outputs of its jobs. */
 export interface ChainView extends Omit<Chain, 'links'> {
   readonly links: readonly (Omit<ChainLinkView, 'jobs'> & {
     readonly jobs: readonly {
       readonly id: string;
       readonly job: string;
-      /** `null` = it was not enqueued yet, or is no longer kept. */
+      /** `null` = not enqueued yet, or its record has been deleted. */
       readonly record: Pick<JobRecord, 'status' | 'error' | 'createdAt' | 'finishedAt'> | null;
     }[];
   })[];
@@ -199,7 +199,7 @@ export type DeadLetterView = Omit<DeadLetterDetail, 'payload'> & {
 export interface ScheduleView {
   readonly name: string;
   readonly job: string;
-  /** Its pattern or its interval, as it was given. */
+  /** Its cron pattern or interval. */
   readonly when: string;
   readonly timezone: string | null;
   readonly overlap: string;
@@ -214,10 +214,10 @@ export interface ScheduleView {
   } | null;
 }
 
-/** One that was made at run time. */
+/** A schedule that was made at run time. */
 export type StoredScheduleView = Omit<ScheduleView, 'last'> & {
   readonly tenantId: string | null;
-  /** Why its job could not be enqueued at the last try. */
+  /** Why the last attempt to enqueue its job failed; `null` = it did not. */
   readonly failure: string | null;
 };
 
@@ -227,7 +227,7 @@ export interface StoredScheduleList {
 }
 
 export interface ScheduleDetail extends ScheduleView {
-  /** `null` = it is in code. */
+  /** `null` = the schedule is in code. */
   readonly stored: {
     readonly tenantId: string | null;
     readonly createdAt: number;
@@ -235,7 +235,7 @@ export interface ScheduleDetail extends ScheduleView {
     readonly failure: string | null;
     readonly payload: unknown;
   } | null;
-  /** The next ten; none of one that is paused. */
+  /** The next ten runs; empty if it is paused. */
   readonly next: readonly number[];
   readonly history: ScheduleHistory | Unavailable;
 }
@@ -243,7 +243,7 @@ export interface ScheduleDetail extends ScheduleView {
 export interface WorkerView extends WorkerBeat {
   readonly state: WorkerHealth;
   readonly jobs: readonly RunningJob[];
-  /** It was asked to stop, and has jobs that still run. */
+  /** It was asked to stop, and still runs jobs. */
   readonly draining: boolean;
 }
 
@@ -258,6 +258,6 @@ export type BulkRequest = DeadLetterSelection & Omit<RetryOptions, 'signal' | 'o
 
 export interface Done {
   readonly message: string;
-  /** Of the job that was enqueued. */
+  /** Id of the job that was enqueued. */
   readonly id?: string;
 }

@@ -1,4 +1,4 @@
-/** One request on its way, and what it is answered. */
+/** The types of a request to the dashboard and its handler. */
 
 import type { Client } from '../../kernel/enqueue/client.ts';
 import type { Operator } from '../../operations/types.ts';
@@ -6,37 +6,37 @@ import type { Visitor } from './access/identify.ts';
 import type { LiveFeed, LiveStreams } from './live/feed.ts';
 import type { DashboardFaults } from './options.ts';
 
-/** What all requests share. */
+/** Shared by all requests. */
 export interface Endpoint {
   readonly client: Client;
   readonly live: LiveFeed;
   readonly faults: DashboardFaults | null;
-  /** `null` where an answer cannot last. */
+  /** `null` if the host cannot stream. */
   readonly streams: LiveStreams | null;
-  /** Of changes, for this visitor. */
+  /** A change token for this visitor. */
   tokenFor(visitor: Visitor): string;
   operatorFor(visitor: Visitor): Promise<Operator>;
 }
 
-/** One request after its sender was identified. */
+/** A request whose sender is identified. */
 export interface Call {
   readonly request: Request;
   readonly url: URL;
   readonly visitor: Visitor;
-  /** Of a change, parsed and not checked; `null` for what is only looked at. */
+  /** Parsed but not validated; `null` for a GET. */
   readonly body: unknown;
-  /** What stands in the path for `:id` or `:name`; empty where there is none. */
+  /** The value of `:id` or `:name` in the path; empty if the path has none. */
   readonly parameter: string;
 }
 
-/** What is sent as JSON, or an answer that is made already. */
+/** An object is sent as JSON. */
 export type Run = (endpoint: Endpoint, call: Call) => Promise<object | Response>;
 
 export interface Route {
-  /** Below `api/`: `jobs/:id/cancel`. */
+  /** The path below `api/`, like `jobs/:id/cancel`. */
   readonly path: string;
   readonly method: 'GET' | 'POST';
   readonly run: Run;
-  /** It takes as long as it takes: it ends with its connection. */
+  /** No time limit: it ends with its connection. */
   readonly lasts?: true;
 }

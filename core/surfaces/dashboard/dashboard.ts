@@ -1,4 +1,4 @@
-/** The dashboard as a function from a `Request` to a `Response`: whatever speaks fetch can serve it. */
+/** The dashboard as a function from a `Request` to a `Response`, for any server that uses fetch types. */
 
 import { randomUUID } from 'node:crypto';
 import { within } from '../../base/clock.ts';
@@ -19,19 +19,19 @@ import { routeFor } from './routes/table.ts';
 export interface DashboardHandler {
   /** Never rejects. A failure is answered with a 5xx and emitted as an event of the app. */
   (request: Request): Promise<Response>;
-  /** The token of a first link in development, which keeps it from being served to others; `null` otherwise. */
+  /** The token of the first link in development, so that others cannot open the dashboard; `null` otherwise. */
   readonly developmentToken: string | null;
-  /** Another link, good once and for 15 minutes. Throws `CONFIG` outside development. @param url where it is served, without the base path */
+  /** Returns a new link that works once, for 15 minutes. Throws `CONFIG` outside development. @param url its origin, without the base path */
   link(url: string): string;
-  /** Ends what streams. The client stays open. */
+  /** Ends all event streams. The client stays open. */
   close(): void;
 }
 
 const longestMs = 15_000;
-/** An edited payload of a megabyte, written as JSON. */
+/** Enough for an edited payload of 1 MB as JSON. */
 const mostBodyBytes = 2 * 1_048_576;
 
-/** Throws `CONFIG` unless exactly one way to decide who may look is given. */
+/** Throws `CONFIG` unless exactly one of `authorize` and `development` is given. */
 export function createDashboard(client: Client, options: DashboardOptions): DashboardHandler {
   const { app } = client;
   const { basePath = '', faults = null, origin = null, streams: lasts = true } = options;
@@ -53,7 +53,7 @@ export function createDashboard(client: Client, options: DashboardOptions): Dash
     if (access.sessions) refuseOtherHosts(request, url);
     if (!`${url.pathname}/`.startsWith(`${basePath}/`)) throw nothingAt(url);
     const path = url.pathname.slice(basePath.length + 1);
-    // A host that ends every address with a slash leads those of the API to one too.
+    // Some hosts redirect every address to one with a trailing slash, those of the API too.
     if (path.startsWith('api/')) return answer(request, url, path.slice('api/'.length).replace(/\/$/, ''));
     if (!['GET', 'HEAD'].includes(request.method)) {
       const detail = `Expected the method GET for a page, got ${shown(request.method)}.`;
@@ -124,16 +124,16 @@ function checkAddresses(basePath: string, origin: string | null): void {
   }
 }
 
-/** The beginning of an address relative to this one: nothing where this one ends with a slash, else its last piece. */
+/** The prefix of links that are relative to this address: its last segment, or nothing if it ends with a slash. */
 const lastPiece = ({ pathname }: URL): string => pathname.slice(pathname.lastIndexOf('/') + 1);
 
-/** Development: takes the token of a link for a session, and leads to the page without it. `null` = nothing of that was asked. */
+/** In development: exchanges the token of a link for a session and redirects to the page. `null` = the address has no token. */
 function enter({ sessions }: Access, request: Request, url: URL, basePath: string): Response | null {
   const token = url.searchParams.get('token');
   if (!sessions || token === null) return null;
   const headers: Record<string, string> = { ...apiHeaders, location: `./${lastPiece(url)}` };
   if (sessions.sessionOf(request, url) === null) {
-    // What a browser loads before anybody has asked for it must not use the link up.
+    // A prefetch of the browser must not use up the link.
     if (request.method === 'HEAD' || request.headers.get('sec-purpose')?.includes('prefetch'))
       return new Response(null, { status: 204, headers: apiHeaders });
     if (!sessions.use(token)) {
@@ -167,7 +167,7 @@ function problemFor(refusal: Refusal, requestId: string): Response {
   });
 }
 
-/** @param origin of browsers, where a proxy changes the host */
+/** @param origin the page's origin in the browser, if a proxy changes the host */
 function refuseForeignChange(request: Request, url: URL, origin: string | null): void {
   const site = request.headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin') throw foreign('another page');
@@ -187,7 +187,7 @@ function refuseReader({ role, actor }: Visitor): void {
   );
 }
 
-/** A page of another site can send a request with the cookies of ours, and cannot read what it would need for this. */
+/** Protects from CSRF: another site can send requests with our cookies, but cannot read the token. */
 function checkToken(request: Request, { subject }: Visitor, tokens: Passes): void {
   const given = request.headers.get('x-longshore-token');
   if (given !== null && tokens.accepts(subject, given)) return;

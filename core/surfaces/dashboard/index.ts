@@ -1,4 +1,4 @@
-/** `longshore/dashboard`: the queues and jobs of an app for people, in a browser. `docs/dashboard.md` says how to mount it. */
+/** `longshore/dashboard`: shows the queues and jobs of an app in a browser. `docs/dashboard.md` says how to mount it. */
 
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { App } from '../../kernel/app/app.ts';
@@ -20,7 +20,7 @@ export type {
 } from './options.ts';
 
 /**
- * A handler to mount in Express, Fastify, Hono, Next.js, on Lambda or Functions. With a client at hand take `createDashboard`.
+ * Returns a handler to mount in Express, Fastify, Hono, Next.js, on Lambda or Functions. If you have a client, use `createDashboard`.
  * Throws `CONFIG` unless exactly one of `authorize` and `development` is given.
  */
 export function dashboard(
@@ -28,7 +28,7 @@ export function dashboard(
   backend: QueueBackend,
   options: DashboardOptions & ConnectOptions,
 ): DashboardHandler;
-/** Of several backends it shows `default`, else the first one that is used; `createDashboard` shows any, with its client. */
+/** Shows backend `default`, or else the first one in use. For another backend, pass its client to `createDashboard`. */
 export function dashboard(
   app: App,
   backends: Backends,

@@ -1,47 +1,48 @@
-/** What a dashboard is given, and who may use it. */
+/** The options of a dashboard. */
 
 import type { FaultInfo, FaultResult } from './api.ts';
 
 export interface DashboardUser {
-  /** Names the user in the audit log. 1 to 256 characters. */
+  /** The user's name in the audit log. 1 to 256 characters. */
   readonly actor: string;
-  /** A reader changes nothing. */
+  /** A reader may look but not change anything. */
   readonly role: 'operator' | 'reader';
-  /** From where, for the audit log: an address, for example. At most 200 characters. */
+  /** Where the request comes from, for the audit log: an IP address, for example. At most 200 characters. */
   readonly from?: string;
 }
 
-/** `null` = not let in. Must not read the request's body. */
+/** Identifies the user of a request. `null` = no access. Must not read the request's body. */
 export type DashboardAuthorize = (request: Request) => DashboardUser | null | Promise<DashboardUser | null>;
 
 export interface DashboardDevelopment {
-  /** Who acts, for the audit log. @default 'development' */
+  /** The user's name in the audit log. @default 'development' */
   readonly actor?: string;
-  /** Signs sessions, so that they outlive a restart of the process: at least 32 characters, made at random. @default one of this process */
+  /** Signs sessions, so that they survive a restart: at least 32 random characters. @default a random one of this process */
   readonly secret?: string;
-  /** How to get another link, for the page that refuses one: `Press Enter in its terminal.` */
+  /** Tells the user how to get a new link, on the page that refuses an old one: `Press Enter in its terminal.` */
   readonly anotherLink?: string;
 }
 
-/** What can be caused on purpose, in development only. */
+/** Faults that a user can cause on purpose, in development only. */
 export interface DashboardFaults {
   readonly list: readonly FaultInfo[];
-  /** Rejects with words for people. */
+  /** Rejects with a message for the user. */
   cause(name: string): Promise<FaultResult>;
 }
 
-/** Give exactly one of `authorize` and `development`: it decides who may look, and who may change something. */
+/** Give exactly one of `authorize` and `development`. */
 export interface DashboardOptions {
+  /** Identifies the user of each request, with the role. */
   readonly authorize?: DashboardAuthorize;
-  /** One-time links, and answers under the names of this machine only. */
+  /** Lets in visitors with a one-time link, and serves only localhost, 127.0.0.1 and [::1]. */
   readonly development?: true | DashboardDevelopment;
   readonly faults?: DashboardFaults;
-  /** Where it is mounted, for example `/jobs`. @default '' */
+  /** The path where it is mounted, like `/jobs`. @default '' */
   readonly basePath?: string;
-  /** Its address for browsers, where a proxy changes the host: `https://jobs.example.com`. @default that of the request */
+  /** Its origin in the browser, if a proxy changes the host: `https://jobs.example.com`. @default the origin of the request */
   readonly origin?: string;
-  /** Whether answers may last: `false` where a function answers at once. @default true */
+  /** `false` = the host cannot stream answers (a function, for example), so the page polls. @default true */
   readonly streams?: boolean;
-  /** For tests: ids of requests (random UUIDs) and tokens of links (192 random bits). */
+  /** For tests: replaces request ids (random UUIDs) and link tokens (192 random bits). */
   readonly testing?: { readonly newRequestId?: () => string; readonly newToken?: () => string };
 }

@@ -1,4 +1,4 @@
-/** Finds out who calls. Every caller needs a credential: a handler without any is not built. */
+/** Authenticates callers. Every caller needs a credential; a handler without `apiKeys` or `authorize` cannot be created. */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isName, namePattern } from '../../base/checks.ts';
@@ -9,34 +9,35 @@ import { authorized } from './mount.ts';
 import { Refusal } from './problem.ts';
 
 export interface ApiKey {
-  /** Names the key in logs, and the caller as `context.actorId`. Never secret. */
+  /** Name of the key in logs, and `context.actorId` of its jobs. Not secret. */
   readonly id: string;
-  /** What the caller sends as `Authorization: Bearer …`: at least 32 characters, made at random. */
+  /** The secret that the caller sends as `Authorization: Bearer …`: at least 32 random characters. */
   readonly key: string;
-  /** The jobs it may enqueue, see and cancel. @default all of the app */
+  /** Names of the jobs that this key may enqueue, see and cancel. @default all jobs of the app */
   readonly jobs?: readonly string[];
-  /** Jobs are enqueued for this tenant, and only its jobs are seen. @default none: sees the jobs of all tenants */
+  /** The tenant of this key: its jobs are enqueued for the tenant, and it sees only the tenant's jobs. @default sees all tenants */
   readonly tenantId?: string;
-  /** It may make schedules, of its jobs and for its tenant, and sees and steers those. @default false */
+  /** Whether this key may create, see and change schedules, for its jobs and its tenant. @default false */
   readonly schedules?: boolean;
-  /** The events it may emit, to jobs of any name; with `tenantId` to those of its tenant. `true` = all. @default none */
+  /** Events that this key may emit, to jobs of any name; with `tenantId` only to jobs of the tenant. `true` = all. @default none */
   readonly events?: readonly string[] | true;
 }
 
-/** What `authorize` answers about a caller. */
+/** The result of `authorize`: what a caller may do. */
 export interface Authorization {
-  /** Jobs are enqueued for this tenant, and only its jobs are seen. `null`: bound to none, sees the jobs of all. */
+  /** The tenant of this caller: its jobs are enqueued for the tenant, and it sees only the tenant's jobs. `null` = sees all tenants. */
   readonly tenantId: string | null;
+  /** `context.actorId` of the jobs that this caller enqueues. */
   readonly actorId?: string;
-  /** The jobs this caller may enqueue, see and cancel. @default all of the app */
+  /** Names of the jobs that this caller may enqueue, see and cancel. @default all jobs of the app */
   readonly jobs?: readonly string[];
-  /** It may make schedules, of its jobs and for its tenant, and sees and steers those. @default false */
+  /** Whether this caller may create, see and change schedules, for its jobs and its tenant. @default false */
   readonly schedules?: boolean;
-  /** The events this caller may emit, to jobs of any name; with a tenant to its own. `true` = all. @default none */
+  /** Events that this caller may emit, to jobs of any name; with a tenant only to jobs of the tenant. `true` = all. @default none */
   readonly events?: readonly string[] | true;
 }
 
-/** `null` = not let in. Must not read the request's body. */
+/** Authenticates a request. `null` = refused. Must not read the request's body. */
 export type Authorize = (request: Request) => Authorization | null | Promise<Authorization | null>;
 
 export interface Caller {
@@ -51,12 +52,12 @@ export interface Caller {
 
 type Bound = Pick<Caller, 'jobs' | 'events'>;
 
-/** Throws 401 for a caller that is not let in. */
+/** Throws 401 for an unknown caller. */
 export type Authenticate = (request: Request) => Caller | Promise<Caller>;
 
 export const newDevelopmentToken = (): string => randomBytes(24).toString('base64url');
 
-/** RFC 6750: the characters a bearer token may have. */
+/** The characters of a bearer token (RFC 6750). */
 const token = /^[A-Za-z0-9._~+/-]+=*$/;
 const bearer = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 const shortestKey = 32;
@@ -85,7 +86,7 @@ export function byKeys(keys: readonly ApiKey[], app: App): Authenticate {
     if (given === undefined) throw unauthorized(header === null ? 'none' : 'another kind of credential');
     const digest = sha256(given);
     let caller: Caller | null = null;
-    // Digests have one length, and all are compared: the time tells neither which key was close nor how close.
+    // Compares the digests with all keys in constant time, so the time leaks nothing about a key.
     for (const one of known) if (timingSafeEqual(one.digest, digest)) caller = one.caller;
     if (!caller) throw unauthorized('one that is not known');
     return caller;
@@ -121,7 +122,7 @@ function checkKey(entry: ApiKey, app: App): void {
       throw config(`API key "${id}" names job ${shown(unknown)}, which is not among the app's jobs.`);
     }
   }
-  // Present but undefined is what a misspelt variable looks like, and it would open every tenant.
+  // `tenantId: undefined` may come from a misspelt variable, and would give access to every tenant.
   if ('tenantId' in entry && !isTenant(entry.tenantId)) {
     throw config(
       `Expected tenantId of API key "${id}" to be a text ${faultOf(entry.tenantId)}. Leave it out for a key that is bound to no tenant.`,
@@ -143,7 +144,7 @@ export function byAuthorize(authorize: Authorize): Authenticate {
       (jobs === undefined || (Array.isArray(jobs) && jobs.every((name) => typeof name === 'string'))) &&
       areEvents(events);
     if (!fits || request.bodyUsed) {
-      // Not the caller's fault, and nothing to guess about: a tenant that is missing by mistake must not become "all".
+      // A mistake in the app's code. A missing tenant must not mean "all tenants".
       throw new LongshoreError(
         'CONFIG',
         'authorize() must return null or { tenantId: text or null, actorId?: text, jobs?: names, events?: names or true }, and leave the body unread.',

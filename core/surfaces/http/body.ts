@@ -1,4 +1,4 @@
-/** Reads a JSON body up to a cap. */
+/** Reads a JSON body of limited size. */
 
 import { Refusal } from './problem.ts';
 
@@ -18,7 +18,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   try {
     return JSON.parse(text);
   } catch (cause) {
-    // The parser's message quotes the body, which may hold what must not be logged or echoed.
+    // The parser's message quotes the body, which must not be logged or echoed.
     throw malformed('a JSON body, got text that does not parse. Check it with a JSON linter', cause);
   }
 }
@@ -46,7 +46,7 @@ function checkType(request: Request): void {
   }
 }
 
-/** Counts while it reads and leaves the rest unread: what a sender claims about the length proves nothing. */
+/** Counts bytes while reading and leaves the rest unread, because `content-length` may be wrong. */
 async function readCapped(request: Request, maxBytes: number): Promise<Uint8Array> {
   const claimed = request.headers.get('content-length');
   if (claimed !== null && !/^\d{1,16}$/.test(claimed)) {
@@ -58,7 +58,7 @@ async function readCapped(request: Request, maxBytes: number): Promise<Uint8Arra
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    // Not cancelled: on some servers that would cut the connection before the answer is sent.
+    // Does not cancel the body: some servers would then close the connection before the answer is sent.
     for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
       size += chunk.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);

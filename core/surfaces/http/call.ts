@@ -1,17 +1,17 @@
-/** One request on its way, and what it is answered. */
+/** The types of an HTTP request and its answer. */
 
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import type { Caller } from './auth.ts';
 import type { Refusal } from './problem.ts';
 
-/** What `metrics()` of `longshore/prometheus` makes. */
+/** The result of `metrics()` of `longshore/prometheus`. */
 export interface MetricsText {
   text(): Promise<string>;
   readonly contentType: string;
 }
 
-/** What all requests share. */
+/** Shared by all requests. */
 export interface Endpoint {
   readonly client: Client;
   readonly basePath: string;
@@ -20,13 +20,13 @@ export interface Endpoint {
   readonly resultTimeoutMs: number;
   readonly stacks: boolean;
   readonly metrics: MetricsText | null;
-  /** Throws 429. */
+  /** Throws 429 if the caller exceeds its rate. */
   takeTokens(caller: Caller, cost: number): void;
-  /** Logs what the answer leaves out. */
+  /** Reports the cause of an error that the answer hides. */
   report(refusal: Refusal): void;
 }
 
-/** One request after its sender was identified. */
+/** A request whose sender is authenticated. */
 export interface Call {
   readonly request: Request;
   readonly url: URL;
@@ -37,7 +37,7 @@ export interface Call {
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
-  /** Of a body that is text already; without it the body is sent as JSON. */
+  /** Content type of a text body. Without it the body is sent as JSON. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-/** `POST /jobs/:name` and `POST /jobs`: from a body to stored messages. */
+/** `POST /jobs/:name` and `POST /jobs`: validates the body and enqueues its jobs. */
 
 import { createHash } from 'node:crypto';
 import { LongshoreError, shown } from '../../base/errors.ts';
@@ -47,7 +47,7 @@ export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answe
     const detail = `Expected at most ${endpoint.maxBatch} jobs at once, got ${items.length}. Send them in several requests.`;
     throw new Refusal(413, 'LIMIT', detail);
   }
-  endpoint.takeTokens(call.caller, items.length - 1); // the request itself has paid for the first
+  endpoint.takeTokens(call.caller, items.length - 1); // the request itself has taken a token for the first job
 
   const kind = { job: null, queue: null, count: items.length };
   const results = await sendEach(endpoint, call, kind, (i, uploads) =>
@@ -56,7 +56,7 @@ export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answe
   return answerOf(endpoint, results);
 }
 
-/** 202 when all were accepted, 207 when some were. None accepted is an error status, so that a caller who reads only the status sees it. */
+/** 202 if all jobs were accepted, 207 if some were, and an error status if none was, for callers that only read the status. */
 function answerOf(endpoint: Endpoint, results: readonly (EnqueuedJob | Refusal)[]): Answer {
   const refused = results.filter((one) => one instanceof Refusal);
   const shownResults = results.map((one) =>
@@ -94,7 +94,7 @@ async function itemOf(
   return messageOf(endpoint, call, rules.job, payload, optionsOfItem(options, rules), uploads);
 }
 
-/** A caller that is bound to some jobs learns nothing about others, not even whether they exist. */
+/** A caller that is limited to some jobs does not learn whether other jobs exist. */
 export function rulesOf({ client }: Endpoint, { caller }: Call, name: string): OptionRules {
   const { app, backend } = client;
   if (caller.jobs && !caller.jobs.has(name)) {
@@ -109,7 +109,7 @@ export function rulesOf({ client }: Endpoint, { caller }: Call, name: string): O
   return { app, limits: backend.limits, job, isBound: caller.jobs !== null };
 }
 
-/** Comes before the schema: a recursive one would overflow the stack on extreme nesting. */
+/** Runs before the schema, because a recursive schema would overflow the stack on a deeply nested payload. */
 export function assertFlat(payload: unknown): void {
   try {
     assertJson(payload, 'payload');
@@ -129,14 +129,14 @@ async function messageOf(
 ): Promise<MaybeUnique> {
   assertFlat(payload);
   const message = await prepare(endpoint.client, { job, payload, options, uploads });
-  // Last, because a request that is refused has not used its key.
+  // Comes last: a refused request must not use up its key.
   if (options.idempotencyKey !== undefined) {
     await refuseOtherPayload(endpoint, call, job, options.idempotencyKey, payload);
   }
   return message;
 }
 
-/** A key means "the same request again". With another payload it is a mistake of the caller, who would be shown another's output. */
+/** Refuses a key that came before with another payload: the caller would get the output of the other job. */
 async function refuseOtherPayload(
   { client }: Endpoint,
   { caller }: Call,
@@ -147,7 +147,7 @@ async function refuseOtherPayload(
   const { app, stores } = client;
   const key = `request:${JSON.stringify([caller.tenantId, job.name, idempotencyKey])}`;
   const digest = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
-  // The payload is the owner: the same one may claim the key again and again, another one finds it held.
+  // The payload's digest is the owner of the claim, so the same payload can claim the key again and another one cannot.
   const until = app.clock.now() + job.idempotencyKeepMs;
   const claim = await stores.keys.claim(key, digest, until).catch((cause) => {
     throw backendError('looking at the idempotency key', cause);
@@ -158,7 +158,7 @@ async function refuseOtherPayload(
   );
 }
 
-/** As the client sends: large payloads beside the queue, many jobs in slices. One job or refusal each. */
+/** Sends like `client.enqueue`: large payloads go to the payload store, many jobs in slices. Returns a job or a refusal for each. */
 async function sendEach(
   { client }: Endpoint,
   { context }: Call,
@@ -172,7 +172,7 @@ async function sendEach(
       queues[i] = message.queue;
       return message;
     } catch (error) {
-      throw refusalOf(error); // also where a schema threw something else: that is the answer for this job alone
+      throw refusalOf(error); // any error of a schema is the answer for this job only
     }
   }).catch((cause) => {
     throw backendError('enqueueing', cause);
@@ -191,7 +191,7 @@ function unfit(expected: string): Refusal {
   return new Refusal(422, 'REQUEST', `Expected ${expected}. GET /openapi.json describes the body.`);
 }
 
-/** What a caller may say about one job beside its payload, from a query or from an item of a batch. */
+/** Options of a job that a caller may set, in the query or in an item of a bulk request. */
 const inQuery = ['delayMs', 'runAt', 'priority', 'queue', 'maxRetries'] as const;
 const inItem = [...inQuery, 'idempotencyKey'] as const;
 
@@ -199,23 +199,23 @@ type Settable = (typeof inItem)[number];
 type Options = Pick<EnqueueOptions, Settable>;
 type Raw = Readonly<Record<string, unknown>>;
 
-/** A caller can bind a queue's storage for no longer than `longestDelayMs`, nor make a broken job run for ever. */
+/** Limits the retries that a caller can ask for, so that a broken job does not run for ever. */
 const mostRetries = 100;
 
 interface OptionRules {
   readonly app: App;
   readonly limits: BackendLimits;
   readonly job: Job;
-  /** Whether the caller is bound to some jobs: then it does not learn the names of other queues. */
+  /** Whether the caller is limited to some jobs. If so, messages do not list queue names. */
   readonly isBound: boolean;
 }
 
 function optionsOfQuery(url: URL, request: Request, rules: OptionRules): Options {
-  const raw: Record<string, unknown> = Object.create(null); // else "__proto__" would set it instead of being refused
+  const raw: Record<string, unknown> = Object.create(null); // otherwise "__proto__" would set the prototype
   for (const name of new Set(url.searchParams.keys())) {
     const values = url.searchParams.getAll(name);
     if (values.length > 1) throw wrong(`"${name}" once in the query`, `${values.length} of it`, 'Send one');
-    // Numbers of a query are texts; what is not plainly one stays a text and is refused as such.
+    // Converts plain numbers of the query. Any other text stays a text, and is refused where a number is expected.
     const [text = ''] = values;
     raw[name] =
       ['delayMs', 'maxRetries', 'priority'].includes(name) && /^\d{1,16}$/.test(text) ? Number(text) : text;
@@ -233,7 +233,7 @@ function optionsOfItem(value: unknown, rules: OptionRules): Options {
   return readOptions(value as Raw, inItem, 'in "options"', rules);
 }
 
-/** Of a job that waits. */
+/** Options in a change of a waiting job. */
 export const optionsOfChange = (raw: Raw, rules: OptionRules): Options =>
   readOptions(raw, ['delayMs', 'runAt', 'priority'], 'beside payload', rules);
 
@@ -277,7 +277,7 @@ const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9
 function momentOf(value: unknown, where: string, rules: OptionRules): Date {
   const [, year, month, day] = (typeof value === 'string' && rfc3339.exec(value)) || [];
   const moment = new Date(String(value));
-  // `new Date` takes the 30th of February for the 2nd of March.
+  // `new Date` reads February 30 as March 2.
   const exists = new Date(`${year}-${month}-${day}T00:00:00Z`).getUTCDate() === Number(day);
   if (year === undefined || !exists || Number.isNaN(moment.getTime())) {
     const expected = `runAt ${where} to be a moment like 2026-01-31T12:00:00Z (RFC 3339)`;
@@ -304,7 +304,7 @@ function priorityOf(value: unknown, where: string): Priority {
   throw wrong(expected, shown(value), 'Leave it out for what the job says');
 }
 
-/** Only queues of the app: in any other the job would wait for ever, and every name would leave a trace in the storage. */
+/** Accepts the app's queues only. In another queue the job would wait for ever, and its name would stay in the storage. */
 function queueOf(value: unknown, where: string, { app, job, isBound }: OptionRules): string {
   const queues = app.queues.filter((queue) => app.accepts.get(queue)?.has(job.name) !== false);
   if (typeof value === 'string' && queues.includes(value)) return value;
@@ -315,10 +315,10 @@ function queueOf(value: unknown, where: string, { app, job, isBound }: OptionRul
 
 const visible = /^[\x21-\x7e]{1,256}$/;
 
-/** As it is, or in the quotes that a structured header field has. */
+/** The key, plain or in the quotes of a structured header field. */
 function keyOf(value: unknown, where: string): string {
   const key = typeof value === 'string' ? (/^"([^"\\]*)"$/.exec(value)?.[1] ?? value) : '';
-  // Such a job would take the place of a schedule's own, which is then skipped as a copy, and stand in its history.
+  // Such a job would replace a scheduled run, which would then be skipped as a duplicate.
   if (key.startsWith('schedule:')) {
     throw wrong(
       `${where} not to begin with "schedule:", as the keys of schedules do`,

@@ -1,5 +1,5 @@
 /**
- * Jobs over HTTP, as a function from a `Request` to a `Response`: whatever speaks fetch can serve it.
+ * Jobs over HTTP, as a function from a `Request` to a `Response`, for any server that uses fetch types.
  * `docs/http.md` describes routes, credentials and answers.
  */
 
@@ -34,41 +34,41 @@ import { problemOf, Refusal, refusalOf } from './problem.ts';
 
 export type { ApiKey, Authorization, Authorize, RateLimit };
 
-/** What the API gateways of the clouds let through. */
+/** The limit of the clouds' API gateways. */
 const withPayloadsBytes = 10 * 1_048_576;
 
-/** Give exactly one of `apiKeys`, `authorize` and `development`: it decides who may call. */
+/** Give exactly one of `apiKeys`, `authorize` and `development`. */
 export interface HttpOptions {
   readonly apiKeys?: readonly ApiKey[];
   readonly authorize?: Authorize;
-  /** Makes a token for this process and answers only under the names of this machine. */
+  /** Creates a token for this process, and serves only localhost, 127.0.0.1 and [::1]. @default false */
   readonly development?: boolean;
-  /** Of one request. @default what app and backend take as one envelope (1_048_576); 10_485_760 with a payload store */
+  /** Largest body in bytes. @default the largest envelope of app and backend (1_048_576); 10_485_760 with a payload store */
   readonly maxBodyBytes?: number;
-  /** Jobs in one request; never more than the rate limit's burst. @default 1_000 */
+  /** Most jobs in one request; capped at the burst of `rateLimit`. @default 1_000 */
   readonly maxBatch?: number;
-  /** Per credential and process; a job of a batch counts as a request. @default { perSecond: 100, burst: 1_000 } */
+  /** Per credential and process. Each job of a bulk request counts as one request. @default { perSecond: 100, burst: 1_000 } */
   readonly rateLimit?: RateLimit | false;
-  /** The longest `timeoutMs` of `GET /jobs/:id/result`: less than what is in front of it lets a request take. @default 20_000 */
+  /** Largest `timeoutMs` of `GET /jobs/:id/result`. Set it below the timeout of your proxy or gateway. @default 20_000 */
   readonly resultTimeoutMs?: number;
-  /** Where the routes are mounted, for example `/api`. @default '' */
+  /** The path where the routes are mounted, like `/api`. @default '' */
   readonly basePath?: string;
-  /** Whether a record shows the stack traces of its attempts. @default false */
+  /** Whether a record includes the stack traces of its attempts. @default false */
   readonly stacks?: boolean;
-  /** Answers `GET /metrics`, for callers that are bound to no tenant and no jobs. @default no such path */
+  /** Serves `GET /metrics` to callers without a tenant that may see all jobs. @default no such path */
   readonly metrics?: MetricsText;
-  /** For tests: ids of requests (random UUIDs) and the token in development (192 random bits). */
+  /** For tests: replaces request ids (random UUIDs) and the development token (192 random bits). */
   readonly testing?: { readonly newRequestId?: () => string; readonly newToken?: () => string };
 }
 
 export interface HttpHandler {
-  /** Never rejects. A failure is answered with a 5xx and emitted as an event of the app. */
+  /** Never rejects. A failure is answered with a 5xx and emitted as the event `http.failed`. */
   (request: Request): Promise<Response>;
-  /** The credential of a handler in development, to be printed where it was started; `null` otherwise. */
+  /** The token in development, to be printed at the start; `null` otherwise. */
   readonly developmentToken: string | null;
 }
 
-/** Throws `CONFIG` unless exactly one way to decide who may call is given. */
+/** Throws `CONFIG` unless exactly one of `apiKeys`, `authorize` and `development` is given. */
 export function createHttpHandler(client: Client, options: HttpOptions): HttpHandler {
   const { app, backend } = client;
   const oneEnvelope = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes);
@@ -101,12 +101,12 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
   async function respond(request: Request, url: URL, requestId: string): Promise<Answer> {
     const path = url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : '';
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    // Probes have no credential and name hosts by their address; the answer says nothing.
+    // Open to health probes, which have no credential and use an IP address as host.
     if (path === '/healthz' && method === 'GET') return { status: 200, body: { status: 'ok' } };
     if (developmentToken !== null) refuseOtherHosts(request, url);
     refuseOtherSites(request);
     const found = path === '/healthz' ? health : await routeOf(path, method, metrics !== null);
-    // No headers for other origins, so a browser's preflight ends here.
+    // Sends no CORS headers, so browsers stop after the preflight.
     if (method === 'OPTIONS' && found) return { status: 204, body: null, headers: { allow: found.allow } };
     const caller = await authenticate(request);
     takeTokens(caller, 1);
@@ -158,7 +158,7 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
   return Object.assign(handle, { developmentToken });
 }
 
-/** Most processes only enqueue: all other routes are loaded with the first request for one. */
+/** Most processes only enqueue, so the other routes are loaded with the first request for one of them. */
 async function routeOf(path: string, method: string, hasMetrics: boolean) {
   const [enqueues, name] = (method === 'POST' && /^\/jobs(?:\/([^/]+))?$/.exec(path)) || [];
   if (enqueues === undefined) return (await import('./routes.ts')).match(path, method, hasMetrics);
@@ -200,16 +200,16 @@ function responseOf(answer: Answer, type: string, requestId: string, bare: boole
 }
 
 interface RateLimit {
-  /** Jobs and other requests per second, in the long run. */
+  /** Average rate of requests per second. */
   readonly perSecond: number;
-  /** How many at once after a quiet time. @default perSecond */
+  /** Most requests at once, after a pause. @default perSecond */
   readonly burst?: number;
 }
 
-/** Takes `cost` tokens (never more than the burst) and returns 0, or takes none and returns how many ms to wait. */
+/** Takes `cost` tokens (at most the burst) and returns 0, or takes none and returns the ms to wait. */
 type TakeTokens = (key: string, cost: number) => number;
 
-/** Callers remembered at the same time; the one not seen for longest is forgotten, and starts with a full bucket. */
+/** Most buckets in memory. The one unused for longest is dropped; its caller then starts with a full bucket. */
 const mostBuckets = 10_000;
 
 const burstOf = ({ perSecond, burst = Math.ceil(perSecond) }: RateLimit): number => burst;
@@ -228,7 +228,7 @@ function tokenBuckets(limit: RateLimit | false, clock: Clock): TakeTokens {
   return (key, cost) => {
     const now = clock.now();
     const bucket = buckets.get(key) ?? { tokens: burst, at: now };
-    buckets.delete(key); // and back to the end: the map is ordered by last use
+    buckets.delete(key); // moves it to the end: the map is in order of last use
     buckets.set(key, bucket);
     if (buckets.size > mostBuckets) buckets.delete(buckets.keys().next().value!);
     const passedMs = Math.max(0, now - bucket.at); // a clock that is set back must not empty the bucket

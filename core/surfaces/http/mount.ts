@@ -1,4 +1,4 @@
-/** What handlers of requests have in common, wherever they are mounted; where a request comes from, and what it is called in logs. */
+/** Shared by the request handlers: base path, authorization, origin checks, request ids and error reports. */
 
 import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
@@ -14,7 +14,7 @@ export function checkBasePath(basePath: string, example: string): void {
   );
 }
 
-/** What `authorize` of a user answers. A failure of it is no answer: it lets nobody in. */
+/** Calls the user's `authorize`. If it throws, the request gets a 503. */
 export async function authorized<Answer>(
   authorize: (request: Request) => Answer | Promise<Answer>,
   request: Request,
@@ -27,7 +27,7 @@ export async function authorized<Answer>(
   }
 }
 
-/** A failure that its caller is told little of, for the log of those who run the app. */
+/** Emits the cause of a failure as an event, because the answer does not show it. */
 export function report(
   { events }: App,
   { status, cause, code, message }: Refusal,
@@ -42,7 +42,7 @@ export function report(
   events.emit({ type: 'http.failed', method, status, requestId, error });
 }
 
-/** What stands in a path for a name. */
+/** Decodes a name in a path. */
 export function decoded(parameter: string): string {
   try {
     return decodeURIComponent(parameter);
@@ -53,7 +53,7 @@ export function decoded(parameter: string): string {
   }
 }
 
-/** A browser says whether another site caused the request; programs say nothing. */
+/** Accepted values of `sec-fetch-site`. Browsers send it; other programs do not. */
 const ownSites = [null, 'same-origin', 'none'];
 
 export function refuseOtherSites(request: Request): void {
@@ -68,7 +68,7 @@ export function refuseOtherSites(request: Request): void {
 
 const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i;
 
-/** Development only: a page whose name was re-pointed to 127.0.0.1 (DNS rebinding) still sends its own name. */
+/** Protects from DNS rebinding in development: a page whose name now points to 127.0.0.1 still sends that name as host. */
 export function refuseOtherHosts(request: Request, url: URL): void {
   const hosts = [url.host, request.headers.get('host') ?? url.host];
   if (hosts.every((host) => loopback.test(host))) return;
@@ -81,19 +81,19 @@ export function refuseOtherHosts(request: Request, url: URL): void {
 
 const sane = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 
-/** The caller's own id when it can safely be logged and echoed, else a new one. */
+/** The caller's `x-request-id` if it is safe to log and echo, otherwise a new id. */
 export function requestIdOf(request: Request, newId: () => string): string {
   const given = request.headers.get('x-request-id');
   return given !== null && sane.test(given) ? given : newId();
 }
 
-/** What does not fit is ignored, it fails no request. */
+/** An invalid `traceparent` is ignored. */
 export function traceparentOf(request: Request): string | null {
   const text = request.headers.get('traceparent');
   return text !== null && readTraceparent(text) ? text : null;
 }
 
-/** For a browser that is led here all the same: nothing is sniffed, kept, framed or run. */
+/** Headers for browsers: no sniffing, caching, framing or scripts. */
 export const securityHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

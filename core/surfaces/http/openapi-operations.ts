@@ -1,4 +1,4 @@
-/** What the OpenAPI document says of operations. */
+/** The operations in the OpenAPI document. */
 
 import type { Input } from '../../operations/operation.ts';
 import { type Json, ref, type Shape, text } from '../../operations/shapes.ts';
@@ -25,7 +25,7 @@ export const problemResponses = {
 export const refusals = (...statuses: (keyof typeof problemResponses)[]): Json =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]));
 
-/** Those of one path are together: `get`, `post`, and the parameter that they share. */
+/** Groups the operations by path. */
 export function pathsOf(operations: readonly RoutedOperation[]): Json {
   const paths: Record<string, Json> = {};
   for (const operation of operations) {

@@ -6,14 +6,14 @@ import { count, type Json, moment, object, priority, ref, text } from '../../ope
 import { content, pathsOf, problemResponses, refusals, schemasOf } from './openapi-operations.ts';
 import type { RoutedOperation } from './operations.ts';
 
-/** Standard JSON Schema (standardschema.dev): what a schema library may offer beside `validate`. */
+/** Standard JSON Schema (standardschema.dev), which some schema libraries offer. */
 interface WithJsonSchema {
   readonly jsonSchema?: { input(options: { target: string }): Json };
 }
 
 const schemaName = (job: Job): string => `payload.${job.name}`;
 
-/** What a credential may use beside jobs. */
+/** What a credential may use in addition to jobs. */
 interface Beside {
   readonly operations: readonly RoutedOperation[];
   /** `null` = all. */
@@ -83,7 +83,7 @@ const servicePaths: Json = {
   },
 };
 
-/** @param events those that the credential may emit; `null` = all */
+/** @param events the events that the credential may emit; `null` = all */
 const eventPaths = (events: readonly string[] | null): Json => ({
   '/events/{event}': {
     parameters: [
@@ -125,7 +125,7 @@ const metricsPath: Json = {
   },
 };
 
-/** What the library says about the job's input; anything at all when it says nothing. */
+/** The JSON Schema of the job's input. If the library has none, a schema that accepts everything. */
 function payloadSchema(job: Job): Json {
   const { jsonSchema } = job.schema['~standard'] as StandardSchema['~standard'] & WithJsonSchema;
   let schema: Json | null = null;
@@ -143,7 +143,7 @@ function payloadSchema(job: Job): Json {
   return moved(rest, `#/components/schemas/${schemaName(job)}`) as Json;
 }
 
-/** A schema that refers to itself says `#`, which in the document would be the document. */
+/** Rewrites `#` references of a recursive schema: inside the document, `#` would be the document itself. */
 function moved(value: unknown, to: string): unknown {
   if (Array.isArray(value)) return value.map((item) => moved(item, to));
   if (typeof value !== 'object' || value === null) return value;
@@ -244,13 +244,13 @@ const fixedSchemas = {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** An example payload: the schema's own, or one made up; never one that the job would refuse. */
+/** An example payload: the schema's own or a generated one. `null` if the job would refuse it. */
 function exampleFor(job: Job, schema: Schema): { readonly value: unknown } | null {
   const made = sample(schema, 0);
   const value = JSON.parse(JSON.stringify(made ?? null)) as unknown;
   try {
     const result = job.schema['~standard'].validate(value);
-    // An asynchronous schema may call a service; documentation must not.
+    // An asynchronous schema may call a service, which the documentation must not do.
     if (result instanceof Promise) {
       result.catch(() => {});
       return null;

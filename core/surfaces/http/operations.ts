@@ -22,7 +22,7 @@ import { Refusal } from './problem.ts';
 
 export type Run = (endpoint: Endpoint, call: Call, parameter: string) => Promise<Answer>;
 
-/** An operation with a route, and what the route is about. */
+/** An operation with a route. The route's resource is set. */
 export type RoutedOperation = (AnyChange | AnyLook) & {
   readonly http: HttpRoute<unknown> & {
     readonly method: string;
@@ -31,7 +31,7 @@ export type RoutedOperation = (AnyChange | AnyLook) & {
   };
 };
 
-/** How long to wait is for the endpoint to know. */
+/** The endpoint sets the longest wait. */
 const waitForResult = look({
   summary: 'Wait for the end of a job',
   subject: job,
@@ -63,7 +63,7 @@ export const routedOperations: readonly RoutedOperation[] = groups.flatMap((grou
   }),
 );
 
-/** What a credential lacks that may not use an operation. */
+/** Checks a credential for a permission. `detail` is the message of the 403. */
 const needs: Readonly<Record<Need, { has(caller: Caller): boolean; readonly detail: string }>> = {
   'all jobs': {
     has: ({ jobs }) => jobs === null,
@@ -84,7 +84,7 @@ export function checkCaller({ caller }: Call, resource: Pick<Resource, 'needs'>)
   if (!mayUse(caller, resource)) throw new Refusal(403, 'FORBIDDEN', needs[resource.needs!].detail);
 }
 
-/** An operation whose answer follows from its record. */
+/** Makes the handler of an operation from its record. */
 export function runOf(operation: RoutedOperation): Run {
   const { http, run } = operation;
   const { answer, resource, support } = http;
@@ -115,14 +115,14 @@ export async function checkSupport(
   if (support && !(await support.has(client, id))) throw new Refusal(501, 'CONFIG', support.lack);
 }
 
-/** @param plural of what it is about, as paths begin with it */
+/** @param plural the first segment of its paths, like `jobs` */
 export const tooLate = ({ basePath }: Endpoint, plural: string, why: string, id: string): Refusal =>
   new Refusal(409, 'CONFLICT', `${why} GET ${basePath}/${plural}/${id} says more.`);
 
 export const viewOf = <Found>({ stacks }: Endpoint, resource: Resource<Found>, found: Found): Json =>
   shaped(resource.shape.schema, resource.view ? resource.view(found, { stacks }) : found) as Json;
 
-/** Another's is answered like one that does not exist: an id must not be worth guessing. */
+/** Throws the same 404 for a resource of another caller as for a missing one, so that guessing ids reveals nothing. */
 export async function mine<Found>(
   { client }: Endpoint,
   call: Call,
@@ -154,7 +154,7 @@ function unknown({ noun, parameter, origin }: Resource, given: string): Refusal 
   return new Refusal(404, 'NOT_FOUND', detail);
 }
 
-/** A failure of the store that is no answer to the caller becomes one of the backend. */
+/** Maps errors of the stores to answers. An unexpected error becomes a backend error. */
 export async function asked<T>({ noun, notKept }: Resource, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
@@ -168,7 +168,7 @@ export async function asked<T>({ noun, notKept }: Resource, ask: () => Promise<T
     }
     if (code === 'BATCH' || code === 'CONFLICT')
       throw new Refusal(409, 'CONFLICT', message, { cause: error });
-    // What a pattern or a zone lacks is said by others, who end no sentence.
+    // Messages of the cron and time zone libraries do not end with a full stop.
     if (code === 'OPTION')
       throw new Refusal(400, 'OPTION', message.replace(/[^.]$/, '$&.'), { cause: error });
     throw error;

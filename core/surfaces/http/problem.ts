@@ -1,4 +1,4 @@
-/** Answers that say no, as problem documents (RFC 9457). */
+/** Error answers, as problem documents (RFC 9457). */
 
 import { type ErrorCode, LongshoreError, type PayloadIssue } from '../../base/errors.ts';
 
@@ -6,11 +6,11 @@ export interface RefusalDetails {
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
   readonly issues?: readonly PayloadIssue[];
-  /** Further members of the problem document. */
+  /** More members of the problem document. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** Thrown anywhere while a request is handled; `message` is the document's `detail`. */
+/** May be thrown anywhere while a request is handled. `message` is the document's `detail`. */
 export class Refusal extends LongshoreError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,10 +25,10 @@ export class Refusal extends LongshoreError {
   }
 }
 
-/** How soon it is worth trying again when the queue is full or does not answer. */
+/** Sent if the queue is full or does not answer. */
 const retryAfter = { 'retry-after': '5' };
 
-/** What `enqueue` refuses because of what the caller sent, or when. Everything else is ours to mend. */
+/** Statuses of errors that the caller can fix. Every other error is a failure of the server. */
 const callersFault: Partial<Readonly<Record<ErrorCode, number>>> = {
   OPTION: 400,
   UNKNOWN_JOB: 404,
@@ -45,7 +45,7 @@ const storageFaults: readonly ErrorCode[] = [
   'SCHEMA_VERSION',
 ];
 
-/** Any thrown value as an answer. Internal causes stay out of it, because they name paths and hosts. */
+/** Turns any thrown value into an answer. It hides internal causes, because they contain paths and host names. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (!(error instanceof LongshoreError)) return internal(error);

@@ -1,4 +1,4 @@
-/** Which path and method means what, and the routes that no record makes; loaded with the first request that enqueues nothing. */
+/** The routing table, and the handlers that are not made from a record. Loaded with the first request that does not enqueue. */
 
 import { crypto } from '../../base/crypto.ts';
 import { type ErrorCode, LongshoreError, shown } from '../../base/errors.ts';
@@ -34,7 +34,7 @@ import { Refusal, refusalOf } from './problem.ts';
 
 type Methods = Readonly<Record<string, Run>>;
 
-/** By `operationId`: of the operations that HTTP handles itself. */
+/** Handlers of the operations with `byHand`, by `operationId`. */
 export const byHand: Methods = { changeJob, getResult: showResult, listSchedules, putSchedule };
 
 const showDocument: Run = async ({ client, basePath, metrics }, { caller }) => {
@@ -47,7 +47,7 @@ const showDocument: Run = async ({ client, basePath, metrics }, { caller }) => {
   return { status: 200, body: openApiOf(jobs, basePath, has) };
 };
 
-/** The numbers of all jobs, for callers that may see all of them. */
+/** Metrics of all jobs, for callers that may see all of them. */
 const showMetrics: Run = async ({ metrics }, { caller }) => {
   if (caller.tenantId !== null || caller.jobs !== null) {
     throw new Refusal(
@@ -59,7 +59,7 @@ const showMetrics: Run = async ({ metrics }, { caller }) => {
   return { status: 200, body: await metrics!.text(), contentType: metrics!.contentType };
 };
 
-/** A path as `GET /openapi.json` describes it, with at most one parameter. `{id}` of a job stands there for each job. */
+/** Handlers by path and method. A path has at most one parameter. */
 export const routes: Record<string, Methods> = {
   '/jobs': { POST: enqueueMany },
   '/jobs/{id}': { POST: enqueueOne },
@@ -79,7 +79,7 @@ const table = Object.entries(routes).map(([path, methods]) => ({
   methods,
 }));
 
-/** `null`: no such path. The path comes without the base path. */
+/** `null` = no such path. @param path without the base path */
 export function match(path: string, method: string, hasMetrics: boolean) {
   for (const route of table) {
     if (route.methods.GET === showMetrics && !hasMetrics) continue;
@@ -93,7 +93,7 @@ export function match(path: string, method: string, hasMetrics: boolean) {
   return null;
 }
 
-/** An object that has some of these members and no others. */
+/** Reads a body: an object with no other members than these. */
 async function bodyOf(
   { maxBodyBytes }: Endpoint,
   request: Request,
@@ -113,7 +113,7 @@ const eventMembers = ['payload', 'key', 'keepMs'];
 
 async function emitEvent(endpoint: Endpoint, call: Call, event: string): Promise<Answer> {
   const { caller, request } = call;
-  // Says nothing of whether somebody waits for it.
+  // The answer does not reveal whether a job waits for the event.
   if (caller.events !== null && !caller.events.has(event)) {
     const detail = `Expected an event that this credential may emit, got ${shown(event)}. Ask for a credential with this event.`;
     throw new Refusal(403, 'FORBIDDEN', detail);
@@ -163,7 +163,7 @@ async function changeJob(endpoint: Endpoint, call: Call, id: string): Promise<An
   throw tooLate(endpoint, 'jobs', jobs.update.nothing!, id);
 }
 
-/** Ways for a wait to end that the record tells. */
+/** Errors of `client.result` after which the record has the answer. */
 const told: readonly ErrorCode[] = ['HANDLER', 'CANCELLED', 'EXPIRED', 'TIMEOUT', 'NOT_FOUND'];
 
 async function showResult(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
@@ -175,7 +175,7 @@ async function showResult(endpoint: Endpoint, call: Call, id: string): Promise<A
       signal: call.request.signal,
     });
     await waiting.catch((error) => {
-      if (call.request.signal.aborted) return; // nobody reads the answer any more
+      if (call.request.signal.aborted) return; // the caller has gone
       if (!(error instanceof LongshoreError && told.includes(error.code)))
         throw backendError('reading', error);
     });
@@ -183,7 +183,7 @@ async function showResult(endpoint: Endpoint, call: Call, id: string): Promise<A
   }
   const { status, output, reason, error } = record;
   if (record.finishedAt !== null) return { status: 200, body: { id, status, output, reason, error } };
-  // Not 408 or 504, which clients and proxies take for a failure and repeat by themselves.
+  // Not 408 or 504: clients and proxies treat those as failures and repeat the request.
   const statusUrl = `${endpoint.basePath}/jobs/${id}`;
   return { status: 202, body: { id, status, statusUrl }, headers: { 'retry-after': '1' } };
 }
@@ -214,11 +214,11 @@ async function listSchedules(endpoint: Endpoint, call: Call): Promise<Answer> {
     throw wrong(`max in the query to be an integer from 1 to 1000, got ${shown(max)}`);
   const ring = endpoint.client.app.keyRing();
   const of = seesAll(call) ? null : JSON.stringify([call.caller.tenantId, [...(call.caller.jobs ?? [])]]);
-  // One's own name does as well as a place.
+  // `after` may also be the name of one of the caller's schedules.
   const from = after === null || of === null ? after : (openCursor(ring, of, after) ?? after);
   const page = { max: Number(max), ...(from !== null && { after: from }) };
   const { schedules, next } = await asked(schedule, () => endpoint.client.schedules.list(page));
-  // A page may have fewer than `max`, and go on: those of others are left out.
+  // Schedules of other callers are left out, so a page may have fewer than `max` entries and not be the last.
   const mine = schedules
     .filter((one) => isMine(call, schedule, one))
     .map((one) => viewOf(endpoint, schedule, one));
@@ -251,7 +251,7 @@ async function putSchedule(endpoint: Endpoint, call: Call, name: string): Promis
   const context = { ...(tenantId !== null && { tenantId }), ...(actorId !== null && { actorId }) };
   const said = Object.keys(context).length > 0 ? { context } : {};
   const all = { ...definition, name, job, ...said } as unknown as StoredScheduleDefinition<unknown>;
-  // A name that somebody else has is not taken over, also when it was made a moment ago.
+  // Never overwrites a schedule of another caller, even if it was created a moment ago.
   let isThere = false;
   const over = (before: StoredScheduleInfo): void => {
     if (!isMine(call, schedule, before)) throw taken(name);
@@ -269,13 +269,13 @@ const unfit = (expected: string): Refusal => new Refusal(422, 'REQUEST', `Expect
 const taken = (name: string): Refusal =>
   new Refusal(409, 'CONFLICT', `Expected a name that is free, got ${shown(name)}. Choose another.`);
 
-// Places in a list that has rows of others, too: a caller goes on from there, and does not read whose row is there.
+// Cursors are names that may belong to other callers. They are encrypted, so that the caller cannot read them.
 
 const algorithm = 'aes-256-gcm';
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** @param of whom it is for: for another it opens nothing */
+/** @param of the caller: only the same caller can open the cursor */
 function sealCursor(ring: KeyRing, of: string, name: string): string {
   const iv = crypto().randomBytes(ivBytes);
   const cipher = crypto().createCipheriv(algorithm, keyOf(ring, of), iv);
@@ -283,7 +283,7 @@ function sealCursor(ring: KeyRing, of: string, name: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
 }
 
-/** `null` = it is none, or was made by a key that does not sign any more. */
+/** `null` = not a cursor, or sealed with a key that is no longer the signing key. */
 function openCursor(ring: KeyRing, of: string, place: string): string | null {
   const bytes = Buffer.from(place, 'base64url');
   try {

@@ -1,18 +1,18 @@
-/** Sends what was recorded before a function is frozen. */
+/** Sends telemetry before a function is frozen. */
 
 import { checkInteger } from '../../base/checks.ts';
 import { type Clock, systemClock, within } from '../../base/clock.ts';
 import { warnOnce } from './warn-once.ts';
 
 export interface FlushingOptions {
-  /** The longest that an invocation waits. @default 1_000 */
+  /** Longest wait per invocation, in ms. @default 1_000 */
   readonly withinMs?: number;
   readonly testing?: { readonly clock?: Clock };
 }
 
 /**
- * The same function, which ends when `flush` has ended, or after `withinMs`. An error of `flush` is one warning of the
- * process and changes nothing: `flushing(worker, () => provider.forceFlush())`.
+ * Wraps a function so that each invocation waits for `flush`, for at most `withinMs`. The first error of `flush` is a warning of the
+ * process; the result does not change. Example: `flushing(worker, () => provider.forceFlush())`.
  */
 export function flushing<Args extends unknown[], Result>(
   handler: (...args: Args) => Promise<Result>,

@@ -1,16 +1,16 @@
-/** The names of the semantic conventions for messaging, version 1.45. Their status is "development": they may change. */
+/** Names from the semantic conventions for messaging, version 1.45. The conventions are in development and may change. */
 
 import type { Attributes } from '@opentelemetry/api';
 import { LongshoreError } from '../../base/errors.ts';
 
 export interface Operation {
-  /** The name of its spans. */
+  /** Name of the spans. */
   readonly name: string;
-  /** Attributes of its spans and metrics: few different values. */
+  /** Attributes of the spans and metrics. They have few different values. */
   readonly attributes: Attributes;
 }
 
-/** `null` where one call is for several queues or jobs. */
+/** @param queue `null` = several queues @param job `null` = several jobs */
 export function operationOf(type: 'send' | 'process', queue: string | null, job: string | null): Operation {
   return {
     name: queue === null ? type : `${type} ${queue}`,
@@ -25,14 +25,14 @@ export function operationOf(type: 'send' | 'process', queue: string | null, job:
   };
 }
 
-/** Our own code, or the name of the class. A name may be anything, also what throws: one that is no name is not repeated. */
+/** The code of a `LongshoreError`, otherwise the class name. A name that is malformed, or whose getter throws, is left out. */
 export function errorType(error: unknown): string {
   if (error instanceof LongshoreError) return error.code;
   try {
     const name: unknown = error instanceof Error ? error.name : null;
     if (typeof name === 'string' && /^[A-Za-z_$][\w$.]{0,63}$/.test(name)) return name;
   } catch {
-    // As one without a name.
+    // The getter threw: treated as an error without a name.
   }
   return '_OTHER';
 }

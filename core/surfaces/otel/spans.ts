@@ -1,4 +1,4 @@
-/** Spans: where they hang in a trace, and how they end. */
+/** The position of spans in a trace, and how they end. */
 
 import {
   type Context,
@@ -19,7 +19,7 @@ import { errorType, type Operation } from './names.ts';
 
 export interface Started {
   readonly span: Span;
-  /** For what happens inside. */
+  /** The context for code that runs inside the span. */
   readonly active: Context;
 }
 
@@ -28,13 +28,13 @@ export interface Position {
   readonly links: readonly Link[];
 }
 
-/** The trace in a job's context; jobs do not carry tracestate. */
+/** The trace in a job's context. Jobs do not carry `tracestate`. */
 function remoteOf({ traceparent }: JobContext): SpanContext | null {
   const parsed = traceparent === undefined ? null : readTraceparent(traceparent);
   return parsed && { ...parsed, isRemote: true };
 }
 
-/** In the trace that the jobs belong to; where that is the trace of the code that runs, below the span that is active there. */
+/** Puts the span in the trace of the jobs. If that is the active trace, the parent is the active span. */
 export function positionOfSend(context: JobContext): Position {
   const active = otel.active();
   const remote = remoteOf(context);
@@ -43,8 +43,8 @@ export function positionOfSend(context: JobContext): Position {
 }
 
 /**
- * `child`: below the span that enqueued the job, with a link to what is active here (the invocation of a function). `linked`: a new
- * trace, or a part of the one that is active here, with a link to the span that enqueued the job.
+ * `child`: the parent is the span that enqueued the job, with a link to the active span (the invocation of a function). `linked`: the
+ * span is in the active trace or starts a new one, with a link to the span that enqueued the job.
  */
 export function positionOfAttempt(context: JobContext, attempts: 'child' | 'linked'): Position {
   const active = otel.active();
@@ -68,15 +68,15 @@ export function start(
   return { span, active: trace.setSpan(parent, span) };
 }
 
-/** The context of jobs below this span; unchanged where nothing traces. */
+/** The context for jobs that are enqueued in this span. Unchanged if nothing is traced. */
 export function below(context: JobContext, { span }: Started): JobContext {
   const own = span.spanContext();
   return trace.isSpanContextValid(own) ? { ...context, traceparent: writeTraceparent(own) } : context;
 }
 
 /**
- * A message may repeat a payload or a secret, and traces leave the house: without `messages` the span has the class and the
- * functions that were called.
+ * Records an error. A message may contain parts of a payload or a secret, so without `messages` the span has only the class of the
+ * error and its stack frames.
  */
 export function fail(span: Span, error: unknown, messages: boolean): void {
   const type = errorType(error);
@@ -96,7 +96,7 @@ const mostFrames = 20;
 const mostFramesOfCause = 6;
 const mostErrors = 6;
 
-/** The frames of the error and its causes. A stack begins with the message, which may have lines of any form and be of any length. */
+/** The stack frames of the error and its causes, without the messages in front of them. */
 function framesOf(error: unknown): string[] {
   const frames: string[] = [];
   try {
@@ -109,7 +109,7 @@ function framesOf(error: unknown): string[] {
       frames.push(...own.slice(0, n === 0 ? mostFrames : mostFramesOfCause));
     }
   } catch {
-    // A getter of the error's own has thrown: what was read until then has to do.
+    // A getter of the error threw: keep the frames read so far.
   }
   return frames;
 }

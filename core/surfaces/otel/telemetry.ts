@@ -1,4 +1,4 @@
-/** OpenTelemetry as a middleware: a span and metrics for each attempt, and for each call that enqueues. */
+/** OpenTelemetry as a middleware: a span and metrics for each attempt and each enqueue call. */
 
 import {
   type Attributes,
@@ -21,15 +21,15 @@ import { warnOnce } from './warn-once.ts';
 
 export interface TelemetryOptions {
   /**
-   * Whether the span of an attempt is a child of the span that enqueued the job, in one trace with it, or begins a trace of its own and
-   * links to it. @default 'child'
+   * `child`: the span of an attempt is a child of the span that enqueued the job, in the same trace. `linked`: it is in another trace,
+   * with a link to that span. @default 'child'
    */
   readonly attempts?: 'child' | 'linked';
-  /** Whether spans have the messages of errors. They may repeat what a payload says. @default false */
+  /** Whether spans include error messages. Messages may contain parts of a payload. @default false */
   readonly errorMessages?: boolean;
-  /** @default the global one */
+  /** @default the global tracer provider */
   readonly tracerProvider?: TracerProvider;
-  /** @default the global one, as it is at the first use */
+  /** @default the global meter provider, read at the first use */
   readonly meterProvider?: MeterProvider;
 }
 
@@ -51,7 +51,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     return recorder;
   };
 
-  /** A provider, a processor or an exporter that throws must cost no job. */
+  /** An error in a provider, processor or exporter must not fail the job. */
   function safely<T>(work: () => T): T | null {
     try {
       return work();
@@ -61,7 +61,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     }
   }
 
-  /** Runs `next` in a span. Whatever telemetry does, `next` runs once, and what it gives or throws is passed on. */
+  /** Runs `next` in a span. `next` runs exactly once and its result or error is passed on, even if telemetry fails. */
   async function within<T>(
     operation: Operation,
     kind: SpanKind,
@@ -125,7 +125,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Bounds of the buckets in seconds, from the conventions. */
+/** Histogram buckets in seconds, from the conventions. */
 const explicitBucketBoundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 interface Recorder {

@@ -1,6 +1,6 @@
 import { toError } from '../../base/failure.ts';
 
-/** An error here repeats with every job, so only the first one is a warning of the process. */
+/** Reports only the first error as a warning of the process, because the error repeats with every job. */
 export function warnOnce(what: string): (error: unknown) => void {
   let isTold = false;
   return (error) => {

@@ -1,4 +1,4 @@
-/** Who asks. Nobody is let in who was not recognized. */
+/** Identifies the visitor. An unknown visitor gets a 401. */
 
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -15,24 +15,24 @@ import type {
 } from '../options.ts';
 import { type Passes, passesOf, signerOf, signerOfKeyRing } from './signer.ts';
 
-/** A page that is open for longer asks for another one. */
+/** A page that stays open for longer requests a new token. */
 const tokenForMs = 12 * 3_600_000;
 
 export interface Visitor extends DashboardUser {
-  /** What the token of changes is bound to. */
+  /** The change token is bound to this subject. */
   readonly subject: string;
 }
 
 export interface Access {
-  /** `null` where `authorize` decides. */
+  /** `null` if `authorize` is used. */
   readonly sessions: DevelopmentSessions | null;
-  /** Of changes. */
+  /** Tokens for changes. */
   readonly tokens: Passes;
-  /** Throws 401 for who is not let in. */
+  /** Throws 401 for a visitor without access. */
   identify(request: Request, url: URL): Promise<Visitor>;
 }
 
-/** Throws `CONFIG` unless exactly one way to decide who may look is given. */
+/** Throws `CONFIG` unless exactly one of `authorize` and `development` is given. */
 export function accessOf(client: Client, options: DashboardOptions): Access {
   const { authorize, development } = options;
   const given = [authorize !== undefined, development !== undefined];
@@ -120,14 +120,14 @@ const newLinkToken = (): string => randomBytes(24).toString('base64url');
 
 /** Links that work once, and the sessions that they are exchanged for. */
 interface DevelopmentSessions {
-  /** How to get another link. */
+  /** A sentence that says how to get a new link. */
   readonly anotherLink: string;
   newLink(): string;
-  /** `false`: it was used, is too old, or never was. */
+  /** `false` = the link was used, has expired or never existed. */
   use(token: string): boolean;
-  /** For `set-cookie`. */
+  /** Starts a session and returns its `set-cookie` header. */
   begin(url: URL, path: string): string;
-  /** What tells this session from others; `null` = there is none. */
+  /** A text that is unique to the session; `null` = no session. */
   sessionOf(request: Request, url: URL): string | null;
 }
 
@@ -150,7 +150,7 @@ function developmentSessions(
     'dashboard session',
     sessionForMs,
   );
-  /** Until when each is good. What is compared are keys of a map: nobody guesses 192 bits by how long that takes. */
+  /** Expiry of each link. A map lookup is not constant-time, but 192 bits cannot be guessed by timing. */
   const links = new Map<string, number>();
   return {
     anotherLink,
@@ -182,5 +182,5 @@ function developmentSessions(
   };
 }
 
-/** Cookies do not tell ports apart, and on one machine there may be several dashboards. */
+/** The name includes the port: cookies ignore ports, and one machine may run several dashboards. */
 const cookieOf = ({ port }: URL): string => `longshore-${port || 'dashboard'}`;

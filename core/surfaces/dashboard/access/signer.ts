@@ -1,4 +1,4 @@
-/** Texts that nobody else can write: sessions in cookies, and the tokens of changes. */
+/** Signs session cookies and change tokens. */
 
 import type { Clock } from '../../../base/clock.ts';
 import { crypto } from '../../../base/crypto.ts';
@@ -16,8 +16,8 @@ export function signerOf(secret: Uint8Array): Signer {
 }
 
 /**
- * Any isolate with the same keys verifies, also while they are rotated. The keys are asked for with the first text: a build loads the module
- * that makes a dashboard, without them.
+ * Every isolate with the same keys can verify, also during a key rotation. The keys are read at the first signature, because a build
+ * loads the module of the dashboard without having keys.
  */
 export const signerOfKeyRing = (ringOf: () => KeyRing): Signer => ({
   sign(text) {
@@ -36,20 +36,20 @@ export const signerOfKeyRing = (ringOf: () => KeyRing): Signer => ({
   },
 });
 
-/** In constant time: digests have one length, whatever was given. */
+/** Compares in constant time. Digests have the same length for any input. */
 export function isSame(one: string, other: string): boolean {
   const { hash, timingSafeEqual } = crypto();
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }
 
 export interface Passes {
-  /** Good for `subject` until its end. */
+  /** Returns a token that is valid for `subject` until it expires. */
   issue(subject: string): string;
-  /** Whether it was issued for `subject` and has not ended. */
+  /** Whether the token was issued for `subject` and has not expired. */
   accepts(subject: string, pass: string): boolean;
 }
 
-/** @param purpose keeps a pass of one kind from being taken for one of another, and for the signature of a job */
+/** @param purpose is part of the signed text, so a token cannot be used for another purpose or as a job's signature */
 export function passesOf(signer: Signer, clock: Clock, purpose: string, goodForMs: number): Passes {
   const textOf = (subject: string, end: string): string => `longshore ${purpose}\n${end}\n${subject}`;
   return {

@@ -1,4 +1,4 @@
-/** Headers of all answers, and the answers that are no JSON object: a failure as an operator sees it, lines of progress, the page's files. */
+/** Headers of all answers, and the answers that are not a JSON object: errors, progress lines and the files of the page. */
 
 import { gunzipSync } from 'node:zlib';
 import { type ErrorCode, LongshoreError } from '../../../base/errors.ts';
@@ -6,7 +6,7 @@ import { onDemand } from '../../../base/lazy.ts';
 import { securityHeaders } from '../../http/mount.ts';
 import { problemOf, Refusal, refusalOf } from '../../http/problem.ts';
 
-/** The page runs its own files and nothing else: no inline code, no other site, no frame around it. */
+/** The page loads its own files only. No inline code, no other site, no framing. */
 const pagePolicy = [
   "default-src 'none'",
   ...['script-src', 'style-src', 'connect-src'].map((name) => `${name} 'self'`),
@@ -22,7 +22,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-/** Those whose message says what keeps this job from being changed as it is, and what to mend. */
+/** Statuses of errors whose message is shown to the operator: it says why the change failed and what to do. */
 const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   ENVELOPE: 409,
   PAYLOAD_STORE: 409,
@@ -50,7 +50,7 @@ export function refusalFor(error: unknown): Refusal {
 
 type Work = (signal: AbortSignal, onProgress: (progress: object) => void) => Promise<object>;
 
-/** `work` is told to end when nobody reads any more. A failure is the last line: the status was sent before. */
+/** Aborts the signal of `work` when the client disconnects. A failure is sent as the last line, because the status is sent first. */
 export function ndjson(request: Request, work: Work): Response {
   const encoder = new TextEncoder();
   const ended = new AbortController();
@@ -104,13 +104,13 @@ const entities: Readonly<Record<string, string>> = {
 };
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (one) => entities[one]!);
 
-/** Vite has built them into a module: a bundler takes them along where a folder would stay behind. */
+/** The files are built into a module, because bundlers include a module and leave a folder out. */
 interface PageFile {
   readonly type: string;
   readonly text: string;
 }
 
-// Sent as they are: a host that compresses its answers does it for these too, and one that drops our header would break them.
+// Sent uncompressed. A host may compress its answers itself, and one that drops our `content-encoding` would break them.
 const load = onDemand(async (): Promise<ReadonlyMap<string, PageFile>> => {
   try {
     const { files } = await import('../built/page.js');
@@ -128,17 +128,17 @@ const load = onDemand(async (): Promise<ReadonlyMap<string, PageFile>> => {
 
 const unzipped = (base64: string): string => gunzipSync(Buffer.from(base64, 'base64')).toString();
 
-/** @param from the last piece of the page's address, where that does not end with a slash: its files are below it all the same */
+/** @param from the last path segment of an address without a trailing slash: the links to files are then relative to it */
 export async function page(from: string): Promise<Response> {
   const { type, text } = (await load()).get('index.html')!;
   const html = from === '' ? text : text.replaceAll('="./', `="./${from}/`);
   return new Response(html, { headers: { ...pageHeaders, 'content-type': type } });
 }
 
-/** Their names change with what is in them. */
+/** File names change with the content, so files can be cached for ever. */
 const immutable = { 'cache-control': 'private, max-age=31536000, immutable' };
 
-/** `null` = there is no such file. Throws `CONFIG` where the page is not built. */
+/** `null` = no such file. Throws `CONFIG` if the page is not built. */
 export async function pageFile(path: string): Promise<Response | null> {
   const file = path === 'index.html' ? null : (await load()).get(path);
   return file

@@ -1,4 +1,4 @@
-/** The state of this moment: the backend is asked once for all who look, and not at all while nobody does. */
+/** The current state for all open pages. The backend is asked once for all of them, and not at all without open pages. */
 
 import { within } from '../../../base/clock.ts';
 import { shown } from '../../../base/errors.ts';
@@ -13,9 +13,9 @@ import { Refusal } from '../../http/problem.ts';
 import type { Live } from '../api.ts';
 
 export interface LiveFeed {
-  /** Not older than a second. Never rejects. */
+  /** The state, at most a second old. Never rejects. */
   current(): Promise<Live>;
-  /** Calls `listener` now and every 2 s, with `null` while an answer is awaited for longer. Returns how to stop that. */
+  /** Calls `listener` now and every 2 s, with `null` while the backend has not answered yet. Returns a function that stops it. */
   listen(listener: (live: Live | null) => void): () => void;
 }
 
@@ -29,7 +29,7 @@ export function liveFeed(client: Client): LiveFeed {
   let last: Live = nothing(clock.now());
   let askedAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<Live> | null = null;
-  /** A look that was given up and may hang for ever: another one beside it would hang too. */
+  /** A query that timed out and may hang for ever. No other query starts beside it: it would hang too. */
   let left: Promise<unknown> | null = null;
 
   async function again(): Promise<Live> {
@@ -110,7 +110,7 @@ function looker(client: Client): () => Promise<Live> {
       all.map(({ queue }) => queue),
       now,
     );
-    // Functions keep no heartbeats: where nobody is seen at all, nobody can be counted.
+    // Functions send no heartbeats. Without any heartbeat the number of workers is unknown.
     const workersOf = (queue: string) =>
       beats.length === 0 ? null : beats.filter(({ queues }) => queues.includes(queue)).length;
     return {
@@ -127,7 +127,7 @@ function looker(client: Client): () => Promise<Live> {
   };
 }
 
-/** A queue that no job has been in yet is one of the app all the same. */
+/** Adds the app's queues that have had no job yet. */
 function withoutGaps(stats: readonly QueueStats[], names: readonly string[]): QueueStats[] {
   const missing = names.filter((name) => !stats.some(({ queue }) => queue === name));
   const none = { ready: 0, delayed: 0, leased: 0, dead: 0, paused: false, oldestReadyMs: null };
@@ -143,16 +143,16 @@ function textOf(error: unknown): string {
 
 export interface LiveStreams {
   open(): ReadableStream<Uint8Array>;
-  /** Ends all of them; browsers open another one when the program is back. */
+  /** Ends all streams. Browsers reconnect when the server is back. */
   close(): void;
 }
 
-/** Of one process. Each is a connection that is held. */
+/** Limit per process. Each stream holds a connection. */
 const mostStreams = 100;
-/** A browser that takes no more is left out until it does: the next event says all that it has missed. */
+/** A browser with this many unread events gets no more until it reads: each event has the whole state. */
 const mostWaiting = 3;
 
-/** `api/events`: each event is whole, so a browser that comes back needs no others. */
+/** `api/events`. Each event has the whole state, so a browser that reconnects misses nothing. */
 export function liveStreams(feed: LiveFeed): LiveStreams {
   const open = new Set<() => void>();
   return {

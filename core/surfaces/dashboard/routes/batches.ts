@@ -49,7 +49,7 @@ export const showChain: Run = async (endpoint, { visitor, parameter: id }) => {
   return { ...chain, links } satisfies ChainView;
 };
 
-/** Without what handlers have returned. */
+/** Leaves out the output of the job. */
 function brief({ id, job, record }: ChainedJobView): ChainView['links'][number]['jobs'][number] {
   if (!record) return { id, job, record: null };
   const { status, error, createdAt, finishedAt } = record;

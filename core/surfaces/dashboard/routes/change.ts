@@ -14,8 +14,8 @@ import type { Run } from '../call.ts';
 import { knownName, missing } from './query.ts';
 
 /**
- * What an operator does to something with a name, as its record has it. A name that there is not is refused before.
- * @param more what there is to say beside the text of the record
+ * Makes a route of an operator's change. An unknown name is refused first.
+ * @param more adds to the answer
  */
 export const change =
   (
@@ -35,12 +35,12 @@ export const change =
     return { message: done.text, ...(await more(endpoint.client, target, done)) };
   };
 
-/** Of the job that was enqueued. */
+/** Adds the id of the job that was enqueued. */
 export const withId = (_: Client, __: string, { result }: Performed): Partial<Done> => ({
   id: result as string,
 });
 
-/** Who acts, and from where, as the audit log shall name them. */
+/** Makes the operator of a visitor, with the actor and origin for the audit log. */
 export const operators =
   (client: Client) =>
   async ({ actor, from }: Visitor): Promise<Operator> => {

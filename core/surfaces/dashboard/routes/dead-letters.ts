@@ -33,7 +33,7 @@ import {
   wrong,
 } from './query.ts';
 
-/** Which dead letters are meant, in a query and in a body. */
+/** Parses a selection of dead letters, from a query or a body. */
 const reason = oneOf(reasons);
 
 const members = <Text, Reason, Moment>(asText: Text, asReason: Reason, asMoment: Moment) => ({

@@ -90,7 +90,7 @@ export const showJob: Run = async (endpoint, { url, parameter: id }) => {
   } satisfies JobDetail;
 };
 
-/** Stores mask payloads and log lines; what handlers returned they keep as it was, also with each attempt. */
+/** Masks outputs. Stores mask payloads and log lines, but keep outputs as they are, also in each attempt. */
 function withoutSecrets(record: JobRecord): JobRecord {
   const attempts = record.attempts.map((report) => ({
     ...report,
@@ -122,7 +122,7 @@ async function workerOf({ app, stores }: Client, { id, status }: JobRecord): Pro
   return runnerOf(beats, id)?.beat.id ?? null;
 }
 
-/** Of one that waits: what a person can end. */
+/** For a waiting job: a pause or an open breaker, which an operator can end. */
 async function whatStops(client: Client, { job, status }: JobRecord): Promise<StoppedJob[]> {
   const waits = status === 'pending' || status === 'retrying';
   return waits && client.app.jobs.has(job) ? stoppedJobs(client, job) : [];
@@ -133,7 +133,7 @@ async function batchOf(client: Client, id: string): Promise<JobDetail['batch']> 
   return batchRoleOf(client, id);
 }
 
-/** Where letters are not found by their id, the record is believed. */
+/** If the broker cannot find a dead letter by id, the status in the record decides. */
 async function isDead(client: Client, { id, status }: JobRecord): Promise<boolean> {
   if (!['failed', 'expired'].includes(status) || !client.backend.admin) return false;
   const deadLetters = deadLettersOf(client);
@@ -145,7 +145,7 @@ export const noRecords = ({ backend }: Client): Unavailable =>
     `Backend "${backend.name}" keeps no records of jobs: give the dashboard and the workers a store, for example sqliteStore().`,
   );
 
-/** A job that no longer waits for its time may wait for something else. */
+/** A promoted job may still wait for something else: the message says so. */
 export async function whatElseWaits(asked: Client, id: string): Promise<Partial<Done>> {
   const client = await keeperOf(asked, id);
   const record = await client.stores.records.get(id);

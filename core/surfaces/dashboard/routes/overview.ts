@@ -1,4 +1,4 @@
-/** The page as a whole: its session, the state of this moment and its stream, alerts, the audit log, and faults in development. */
+/** Routes of the whole page: session, current state and its stream, alerts, audit log, and faults in development. */
 
 import { toError } from '../../../base/failure.ts';
 import { alertStates } from '../../../features/alerts/show.ts';
@@ -26,7 +26,7 @@ async function numbersOf(client: Client, last: MetricPeriod): Promise<Overview['
       `Backend "${client.backend.name}" keeps no numbers: give the dashboard and the workers a store that does, for example sqliteStore().`,
     );
   }
-  // Asks one backend, like everything else here; a client of several would add them up.
+  // Reads the metrics of one backend, like all other routes here. A client of several backends would add them up.
   const one = client.backends?.get(client.name ?? '') ?? client;
   const { all, series, jobs } = await one.metrics({ last });
   return { all, series, jobs };
@@ -58,7 +58,7 @@ export const openEvents: Run = async ({ streams }) => {
       ...apiHeaders,
       'content-type': 'text/event-stream',
       'cache-control': 'no-store, no-transform',
-      'x-accel-buffering': 'no', // a proxy that collects answers would show nothing at all
+      'x-accel-buffering': 'no', // a proxy that buffers would pass nothing on
     },
   });
 };
@@ -99,7 +99,7 @@ export const listAudit: Run = async (endpoint, { url, visitor }) => {
 
 export const listCapabilities: Run = async ({ client }) => capabilitiesOf(client);
 
-/** What the code of the backend and of its stores declares. Nothing is asked of a service. */
+/** Lists what the backend and its stores declare in code. Sends no request to them. */
 function capabilitiesOf({ app, backend, stores }: Client): Capability[] {
   const { limits, admin, hints } = backend;
   const { records } = stores;

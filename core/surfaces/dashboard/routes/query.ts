@@ -1,4 +1,4 @@
-/** Members of a query and of a body, checked: all throw `OPTION`. Below them the payload that an answer carries. */
+/** Validates members of a query and of a body. All throw `OPTION`. */
 
 import { latestMs } from '../../../base/clock.ts';
 import { LongshoreError, shown } from '../../../base/errors.ts';
@@ -12,7 +12,7 @@ import type { Unavailable } from '../api.ts';
 type Parse<T> = (text: string, name: string) => T;
 type Parsed<Spec> = { readonly [Name in keyof Spec]?: Spec[Name] extends Parse<infer T> ? T : never };
 
-/** The members that were given. One that is empty was left out. */
+/** The members of the query. An empty one counts as missing. */
 export function queryOf<const Spec extends Readonly<Record<string, Parse<unknown>>>>(
   url: URL,
   spec: Spec,
@@ -42,7 +42,7 @@ export const integer =
     throw wrong(`${name} to be an integer from ${least} to ${most}, got ${shown(given)}.`);
   };
 
-/** Epoch ms. */
+/** A time in epoch ms. */
 export const moment = integer(0, latestMs);
 
 export const oneOf =
@@ -53,10 +53,10 @@ export const oneOf =
     throw wrong(`${name} to be one of ${values.join(', ')}, got ${shown(given)}.${hint(given, values)}`);
   };
 
-/** Of lists. What `after` may be is for their stores to say. */
+/** The query of lists. Their stores validate `after`. */
 export const pageQuery = { max: integer(1, 500), after: (given: string) => given };
 
-/** For routes that take none. */
+/** For routes without a query. */
 export const noQuery = (url: URL): void => void queryOf(url, {});
 
 export const wrong = (expected: string): LongshoreError =>
@@ -118,7 +118,7 @@ export function sentPayload(payload: StoredPayload, { whole }: Whole): StoredPay
   return { ...unavailable(`The payload has ${characters} characters. Load it whole to see it.`), characters };
 }
 
-/** `name`, which is one of `known`. Throws 404 with the nearest one. */
+/** Returns `name` if it is in `known`. Otherwise throws 404 and suggests the most similar name. */
 export function knownName(what: string, name: string, known: readonly string[]): string {
   if (known.includes(name)) return name;
   throw new Refusal(404, 'NOT_FOUND', `There is no ${what} ${shown(name)} here.${hint(name, known)}`);

@@ -36,7 +36,7 @@ export const listLimits: Run = async (endpoint, { url, visitor }) => {
   return limits.list(asked);
 };
 
-/** With the key in the body: a proxy may change what is encoded in a path. */
+/** The key is in the body, because a proxy may change encoded characters in a path. */
 export const resetLimit: Run = async (endpoint, call) => {
   const { key } = membersOf(call.body, 'the body', { key: textMember });
   if (key === undefined) throw wrong('the key of a limit, got none.');

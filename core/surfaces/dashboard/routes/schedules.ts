@@ -22,7 +22,7 @@ export const listStored: Run = async ({ client }, { url }) => {
     return unavailable(
       `Backend "${client.backend.name}" keeps no schedules that are made at run time: give the dashboard and the workers a store, for example sqliteStore().`,
     );
-  // What stands behind a name are those that begin with it, and the others after them.
+  // `list({ after })` starts behind this name, so a schedule of exactly this name is added in front.
   const first = after === undefined && isName(from) ? await client.schedules.get(from) : null;
   const { schedules, next } = await client.schedules.list({ max, after: after ?? from });
   const all = first ? [first, ...schedules] : schedules;
@@ -106,7 +106,7 @@ function scheduleIn({ app }: Client, wanted: string): Schedule {
 
 const isInCode = ({ app }: Client, name: string): boolean => app.schedules.some((one) => one.name === name);
 
-/** One in code is removed there. */
+/** Only removes schedules that were made at run time. */
 export const removeStored: Run = async (endpoint, call) => {
   if (await isStored(endpoint.client, call.parameter)) return change('schedules.remove')(endpoint, call);
   throw missing('schedule made at run time', call.parameter);

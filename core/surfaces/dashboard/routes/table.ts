@@ -1,4 +1,4 @@
-/** Which page of data is asked for at which path. A new page is a file beside this one and its entries here. */
+/** Maps paths to handlers. */
 
 import { shown } from '../../../base/errors.ts';
 import { decoded } from '../../http/mount.ts';
@@ -22,7 +22,7 @@ import { noQuery } from './query.ts';
 import * as queues from './queues.ts';
 import * as schedules from './schedules.ts';
 
-/** With a query that its page checks. */
+/** A GET whose handler validates the query. */
 const search = (path: string, run: Run): Route => ({ path, method: 'GET', run });
 const get = (path: string, run: Run): Route => search(path, plain(run));
 const post = (path: string, run: Run): Route => ({ path, method: 'POST', run: plain(run) });
@@ -60,7 +60,7 @@ const routes: readonly Route[] = [
   get('batches/:id', batches.showBatch),
   search('batches/:id/children', batches.listChildren),
   lasting(post('batches/:id/cancel', change('batches.cancel'))),
-  lasting(post('batches/:id/retry', change('batches.retryFailed'))), // of a million children many may have failed
+  lasting(post('batches/:id/retry', change('batches.retryFailed'))), // a batch may have a million failed children
   get('chains/:id', batches.showChain),
   post('chains/:id/cancel', change('chains.cancel')),
   search('dead', dead.listDeadLetters),
@@ -81,7 +81,7 @@ const routes: readonly Route[] = [
   get('alerts', listAlerts),
   search('audit', listAudit),
   get('capabilities', listCapabilities),
-  lasting(post('faults/:name', causeFault)), // an hour that is skipped would end it
+  lasting(post('faults/:name', causeFault)), // a fault that advances the clock would reach the time limit
 ];
 
 const table = routes.map((route) => ({
@@ -89,7 +89,7 @@ const table = routes.map((route) => ({
   pattern: new RegExp(`^${route.path.replace(/:\w+/, '([^/]+)')}$`),
 }));
 
-/** Throws 404 for a path that is none, and 405 for another method. @param path below `api/` */
+/** Throws 404 for an unknown path and 405 for a wrong method. @param path below `api/` */
 export function routeFor(
   path: string,
   method: string,
