@@ -19,7 +19,7 @@ export function sync(app: App, options: MemoryOptions = {}): QueueBackend {
   async function drain(): Promise<void> {
     const client = clientOf(app, backend);
     for (;;) {
-      // The lease covers the longest job, because nobody renews it here.
+      // The lease covers the longest job, because it is never renewed.
       const leaseMs = Math.max(0, ...[...app.jobs.values()].map((job) => job.timeoutMs)) + 60_000;
       const [lease] = await inner.fetch({ queues: app.queues, max: 1, leaseMs, waitMs: 0 });
       if (!lease) return;

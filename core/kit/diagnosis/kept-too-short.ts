@@ -5,7 +5,7 @@ export function keptTooShort(caller: string, completedMs: number, { keysKeptMs }
   if (completedMs >= keysKeptMs) return [];
   return {
     where: `retention of ${caller}`,
-    text: `Completed jobs stay readable for ${hours(completedMs)}, and their idempotency keys refuse copies for ${hours(keysKeptMs)}: who is refused finds no job.`,
+    text: `Completed jobs stay readable for ${hours(completedMs)}, and their idempotency keys refuse copies for ${hours(keysKeptMs)}: the sender of a copy may find no job.`,
     remedy: `Raise retention.completedMs of ${caller} to the longest idempotencyKeepMs of the jobs, or lower that.`,
   };
 }

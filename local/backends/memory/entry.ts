@@ -1,4 +1,4 @@
-/** One message with everything the memory backend knows of it. */
+/** One message with its state in the memory backend. */
 
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Progress } from '../../../core/contract/outcome.ts';
@@ -20,13 +20,13 @@ export interface ReadyItem {
 export interface Entry {
   /** Order of arrival; breaks ties. */
   readonly seq: number;
-  /** Replaced when a dead letter or a waiting job gets another text. */
+  /** Replaced when a dead letter or a waiting job gets a new body. */
   message: OutgoingMessage;
   readonly createdAt: number;
   state: State;
   readyAt: number;
   rank: number;
-  /** The last one; those before it are stale. */
+  /** The last item of the entry; earlier items are stale. */
   item: ReadyItem | null;
   attempt: number;
   token: string;
@@ -40,13 +40,13 @@ export interface Entry {
   progress: Progress | null;
   reason: AbandonReason | null;
   error: string | null;
-  /** The payload is shown though the job is done. */
+  /** The body is shown after the job is done. */
   keepsBody: boolean;
-  /** As of an `Ack`; `null` = as long as the others. */
+  /** As in `Ack`; `null` = the usual retention. */
   keepMs: number | null;
-  /** In the line of its group, kept for life; `null` = it has not joined one. */
+  /** Place in the line of its group, kept for life; `null` = not joined yet. */
   place: number | null;
-  /** It waits in the line of its group; `null` = it does not. */
+  /** The item in the line of its group; `null` = not in line. */
   lined: object | null;
 }
 
@@ -86,7 +86,7 @@ export function isDead(entry: Entry): boolean {
   return entry.reason !== null && entry.reason !== 'cancelled';
 }
 
-/** It is done or was cancelled: a dead letter may run again. */
+/** Whether the job is done or was cancelled. A dead letter is not over: it may run again. */
 export const isOver = (entry: Entry): boolean => entry.finishedAt !== null && !isDead(entry);
 
 export function statusOf(entry: Entry): JobStatus {
@@ -151,14 +151,14 @@ export const isWaiting = ({ state }: Entry): boolean => state === 'ready' || sta
 export const isReady = ({ state, readyAt }: Entry, now: number): boolean =>
   state === 'ready' || (state === 'delayed' && readyAt <= now);
 
-/** Those in the lines of their groups come behind the heads. */
+/** Entries in the lines of their groups come after all others. */
 function inOrder(a: Entry, b: Entry): number {
   if (!a.lined || !b.lined)
     return Number(a.lined !== null) - Number(b.lined !== null) || (before(a, b) ? -1 : 1);
   return a.place! - b.place! || a.seq - b.seq;
 }
 
-/** Those of one queue that wait, in the order in which they are given out. */
+/** The waiting entries of a queue, in the order in which they are fetched. */
 export function waitingOf(queue: string, entries: Iterable<Entry>, now: number): Entry[] {
   const waiting = [...entries].filter((entry) => entry.message.queue === queue && isWaiting(entry));
   const ready = waiting.filter((entry) => isReady(entry, now)).sort(inOrder);

@@ -1,4 +1,4 @@
-/** Of each group one entry stands among the ready ones of its queue; the others wait in line behind it. */
+/** Only the first entry of each group, the head, is in the ready list of its queue. The others wait in line behind it. */
 
 import { mostAheadMs } from '../shared/groups.ts';
 import { type Entry, isWaiting } from './entry.ts';
@@ -7,14 +7,14 @@ import { createHeap } from './heap.ts';
 interface Group {
   readonly line: ReturnType<typeof createHeap<Lined>>;
   readonly leased: Set<Entry>;
-  /** Among the ready ones, or among the delayed ones while the others wait for its retry. */
+  /** Ready, or delayed while the others wait for its retry. */
   head: Entry | null;
   lastPlace: number;
   /** When the last head counted as ready. */
   lastReadyAt: number;
 }
 
-/** Stays in the heap when its entry has left the line: then it is not the entry's own any more. */
+/** A stale item stays in the heap after its entry has left the line: it differs from `entry.lined`. */
 interface Lined {
   readonly entry: Entry;
   readonly place: number;
@@ -25,7 +25,7 @@ const isFirst = (a: Lined, b: Lined): boolean =>
 
 export type Groups = ReturnType<typeof createGroups>;
 
-/** @param stand puts the head of a group among the ready ones, ranked as if it had become ready then */
+/** @param stand puts the head of a group into the ready list, ranked as if it had become ready at `readyAt` */
 export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: number) => void) {
   const groups = new Map<string, Group>();
   const nameOf = ({ message }: Entry): string => JSON.stringify([message.queue, message.group]);
@@ -48,7 +48,7 @@ export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: num
     return null;
   }
 
-  /** Lets the next one of the entry's group come forward, if it may. */
+  /** Makes the next entry of the group its head, if it may run. */
   function advance(entry: Entry, now: number): void {
     const group = groups.get(nameOf(entry));
     if (!group || (group.head && isWaiting(group.head))) return;
@@ -67,7 +67,7 @@ export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: num
 
   return {
     advance,
-    /** An entry that is ready joins the line of its group, in its old place if it had one. */
+    /** Puts a ready entry into the line of its group, at its old place if it has one. */
     join(entry: Entry, now: number): void {
       const group = groupOf(entry);
       const { priority, order } = entry.message;
@@ -81,8 +81,8 @@ export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: num
       advance(entry, now);
     },
     /**
-     * An entry has to wait for its time. Where the others wait for its retry, it is the head meanwhile.
-     * @param mayHold it was leased or the head: nobody waits for one that was put off in the line
+     * Delays an entry. If the order makes the others wait for its retry, it becomes the head meanwhile.
+     * @param mayHold the entry was leased or the head. The others do not wait for an entry that was delayed in line
      */
     delay(entry: Entry, now: number, mayHold: boolean): void {
       const group = groups.get(nameOf(entry));
@@ -92,7 +92,7 @@ export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: num
       advance(entry, now);
     },
     isHead: (entry: Entry): boolean => groups.get(nameOf(entry))?.head === entry,
-    /** An entry is leased or held. */
+    /** Records that an entry is leased or held. */
     lease(entry: Entry, now: number): void {
       const group = groupOf(entry);
       group.leased.add(entry);

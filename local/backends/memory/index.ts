@@ -84,7 +84,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
     drop(gone) {
       for (const entry of gone) {
-        entry.state = 'cancelled'; // so that its item in the ready list is stale
+        entry.state = 'cancelled'; // makes its item in the ready list stale
         entry.lined = null;
         state.entries.delete(entry.message.id);
       }
@@ -98,20 +98,20 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     waiters.wake();
   }
 
-  /** An entry of a group that is ready joins its line, unless it is the head that the others wait for. */
+  /** Puts a ready entry of a group into its line, unless it is the head. */
   function isLined(entry: Entry, now: number): boolean {
     if (entry.message.group === null || groups.isHead(entry)) return false;
     groups.join(entry, now);
     return true;
   }
 
-  /** The entry this lease still owns. */
+  /** The entry of this lease; `null` = the lease has ended. */
   function owned({ token }: JobLease, steady: number): Entry | null {
     const entry = leased.get(token);
     return entry && entry.leaseUntil > steady ? entry : null;
   }
 
-  /** The same, taken out of the leased set. */
+  /** Ends the lease and returns its entry. */
   function take(lease: JobLease, report?: AttemptReport, steady = steadyNow(clock)): Entry | null {
     const entry = owned(lease, steady);
     if (entry) leased.delete(lease.token);

@@ -6,8 +6,8 @@ import { createHeap } from './heap.ts';
 export type ReadyList = ReturnType<typeof createReadyList>;
 
 /**
- * Items of entries that have left or moved stay in the heaps until they surface.
- * @param isLined whether an entry whose time has come joins the line of its group instead
+ * Stale items, of entries that have left or moved, stay in the heaps until they reach the top.
+ * @param isLined puts an entry that is now ready into the line of its group, and tells whether it did
  */
 export function createReadyList(isLined: (entry: Entry, now: number) => boolean) {
   const ready = createHeap<ReadyItem>(before);

@@ -1,4 +1,4 @@
-/** What the parts of the memory backend share. */
+/** The shared state of the memory backend. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
@@ -20,7 +20,7 @@ export interface MemoryState {
   /** Lets waiting fetches look again. */
   wake(): void;
   nextSeq(): number;
-  /** Puts an entry (back) into its ready list, to be ready at `readyAt`, which also ranks it if nothing else does. */
+  /** Puts an entry (back) into its ready list. @param rank by default from `readyAt` and the priority */
   queue(entry: Entry, readyAt: number, now?: number, rank?: number): void;
   /** `reason` null = completed. */
   finish(
@@ -30,6 +30,6 @@ export interface MemoryState {
     keepMs?: number,
     now?: number,
   ): void;
-  /** Removes entries that wait or are held, as if they had never been. */
+  /** Removes waiting or held entries without a trace. */
   drop(entries: readonly Entry[]): void;
 }

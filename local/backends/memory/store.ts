@@ -1,4 +1,4 @@
-/** State in this process's memory, for queues that keep none: for tests and for what may be lost with the process. */
+/** State in this process's memory, for queues that keep none: for tests, and for state that may be lost with the process. */
 
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
@@ -24,7 +24,7 @@ export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptio
 }
 
 function memoryTable(others: readonly Purgeable[]): RecordTable {
-  /** `seq`: of equal age, the later one is the newer. */
+  /** `seq` orders rows of equal age. */
   const rows = new Map<string, Versioned & { readonly seq: number }>();
   let writes = 0;
   let added = 0;

@@ -13,12 +13,12 @@ import { type Entry, isDead, isOver, recordOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
 export interface Purgeable {
-  /** Returns how many. */
+  /** Removes expired rows and returns how many. */
   purgeEnded(): number;
 }
 
 export interface MemoryKeys extends KeyStore, Purgeable {
-  /** For an ack, which has checked the lease. */
+  /** For an ack, after it has checked the lease. */
   completeNow(done: KeyCompletion): void;
 }
 

@@ -17,7 +17,7 @@ interface Row extends NamedText {
 export function memoryTexts(clock: Clock): TextStore & Purgeable {
   const rows = new Map<string, Row>();
   let writes = 0;
-  /** Made anew by the first list after names have come or gone. */
+  /** Sorted names; `null` = to be sorted again by the next list. */
   let names: readonly string[] | null = [];
 
   function firstAtOrBehind(wanted: string): number {
@@ -72,7 +72,7 @@ export function memoryTexts(clock: Clock): TextStore & Purgeable {
   };
 }
 
-/** With all of their code: tests move the clock of this backend, and code that is loaded later takes time of ours meanwhile. */
+/** The stores with all their code loaded: tests move the clock of this backend, and loading code later would take real time. */
 export const memoryStores = (
   texts: TextStore,
   clock: Clock,

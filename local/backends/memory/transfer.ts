@@ -7,7 +7,7 @@ import { type MovedJob, positionOfMoved, type QueueTransfer } from '../../move/c
 import { type Entry, newEntry, waitingOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
-/** No fetch makes such a token. */
+/** Never the token of a fetch. */
 const heldToken = '~move';
 const isHeld = (entry: Entry): boolean => entry.state === 'leased' && entry.token === heldToken;
 

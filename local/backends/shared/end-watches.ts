@@ -1,6 +1,6 @@
 /**
- * Waiting for ends that other processes tell of. A job is registered with the server while somebody here waits for it, so that whoever
- * ends a job that nobody waits for has nothing to tell.
+ * Waits for job ends that other processes report. A job is registered with the server while a caller of this process waits for it, so
+ * processes report the ends of registered jobs only.
  */
 
 import type { Clock } from '../../../core/base/clock.ts';
@@ -10,19 +10,19 @@ import { createEndWatchers } from '../../../core/kit/records/end-watchers.ts';
 type WatchedJob = Parameters<NonNullable<RecordStore['watchEnd']>>[0];
 
 interface EndSource {
-  /** Listens to the ends of such jobs from now on. It calls `changed` when it hears them, and when it does no longer. */
+  /** Listens to the ends of such jobs from now on. It calls `changed` when it begins to hear them, and when it stops. */
   start(job: WatchedJob): void;
   hears(job: WatchedJob): boolean;
-  /** Asks to be told of these, for `holdMs`. May fail. */
+  /** Asks for the ends of these jobs, for `holdMs`. May fail. */
   register(jobs: readonly WatchedJob[], holdMs: number): Promise<unknown>;
-  /** Nobody here waits for these any more. May fail. Absent where they must be left to their time, because others may wait, too. */
+  /** Ends the registration of these jobs. May fail. Absent = registrations expire, because other processes may wait for the jobs too. */
   unregister?(ids: readonly string[]): Promise<unknown>;
 }
 
-/** So long a waiter that has died is remembered at most. */
+/** The registration of a process that has died ends after this time. */
 const holdMs = 30_000;
 const renewMs = 10_000;
-/** Of one call. */
+/** Jobs per call. */
 const mostAtOnce = 1_000;
 
 export type EndWatches = ReturnType<typeof createEndWatches>;
@@ -30,13 +30,13 @@ export type EndWatches = ReturnType<typeof createEndWatches>;
 export function createEndWatches(clock: Clock, source: EndSource) {
   const watchers = createEndWatchers();
   const watched = new Map<string, { readonly job: WatchedJob; registered: boolean }>();
-  /** To be registered, and to be forgotten. */
+  /** Jobs to register, and to unregister. */
   const coming = new Set<string>();
   const going = new Set<string>();
   let working = false;
   let cancelRenewal: (() => void) | null = null;
 
-  /** One call at a time: what comes meanwhile shares the next one. */
+  /** One call at a time: jobs that come meanwhile share the next one. */
   async function work(): Promise<void> {
     if (working) return;
     working = true;
@@ -47,7 +47,7 @@ export function createEndWatches(clock: Clock, source: EndSource) {
         if (gone.length > 0) await source.unregister?.(gone);
       }
     } catch {
-      coming.clear(); // the next renewal tries again, and until then they poll
+      coming.clear(); // the next renewal tries again; until then the waiters poll
       going.clear();
     } finally {
       working = false;
@@ -103,7 +103,7 @@ export function createEndWatches(clock: Clock, source: EndSource) {
         coming.add(id);
         source.start(job);
         renewLater();
-        queueMicrotask(work); // with those of this turn
+        queueMicrotask(work); // together with the other jobs of this turn
       }
       return {
         get hears() {
@@ -115,14 +115,14 @@ export function createEndWatches(clock: Clock, source: EndSource) {
         },
       };
     },
-    /** The server says that it has ended. */
+    /** The server reports that the job has ended. */
     told: (id: string): void => watchers.tell(id),
-    /** The source hears what it did not hear before, or does no longer. */
+    /** The source begins or stops to hear some jobs. */
     changed(): void {
       for (const [id, one] of watched) {
         const hears = source.hears(one.job);
         if (hears === one.registered) continue;
-        coming.add(id); // which tells them, once it is known to whoever ends the job
+        coming.add(id); // the waiters are woken once the job is registered
         if (hears) continue;
         one.registered = false;
         watchers.tell(id);

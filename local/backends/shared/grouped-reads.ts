@@ -1,6 +1,6 @@
-/** Reads of single jobs that come together share a query: thousands may wait for their jobs, and look when their pauses are over. */
+/** Reads of single jobs at the same time share a query: thousands of callers may poll for the ends of their jobs. */
 
-/** What comes meanwhile goes with the next one, which begins after the call: so a caller reads what was written before. */
+/** A later read joins the next query, which begins after the call: so a caller sees everything written before its call. */
 const mostUnderWay = 2;
 const mostIds = 500;
 
@@ -10,7 +10,7 @@ interface Reader<Found> {
   readonly reject: (error: unknown) => void;
 }
 
-/** @param read answers how to find the answer for each of the ids; what that throws is told to those who asked for it */
+/** @param read returns a function from id to answer. If that throws, only the callers with this id get the error */
 export function groupedReads<Found>(
   read: (ids: readonly string[]) => Promise<(id: string) => Found>,
 ): (id: string) => Promise<Found> {

@@ -5,19 +5,19 @@
 
 export interface Notifier {
   /**
-   * Whether this call shall notify, for itself and for all calls that are owed. If `false`, it calls `owe` after it has succeeded; if
-   * `true`, after it has failed.
+   * Whether this call notifies, for itself and for all earlier calls that are owed. If `false`, the caller calls `owe` after it has
+   * succeeded; if `true`, after it has failed.
    */
   mayNotify(queue: string): boolean;
   owe(queue: string): void;
-  /** Sends what is still owed. */
+  /** Sends the notifications that are still owed. */
   close(): Promise<void>;
 }
 
 /** For queues whose workers do not listen. */
 export const noNotifier: Notifier = { mayNotify: () => false, owe() {}, close: async () => {} };
 
-/** @param notify may fail: workers look by themselves, too */
+/** @param notify may fail, because workers also poll */
 export function createNotifier(
   gapMs: number,
   notify: (queues: readonly string[]) => Promise<unknown>,
@@ -58,7 +58,7 @@ export function createNotifier(
   };
 }
 
-/** Writes, and decides for each queue whether the write itself notifies. @param write notifies of the queues it is given */
+/** Writes, and decides for each queue whether the write itself notifies. @param write gets the queues to notify */
 export async function notifying<T>(
   notifier: Notifier,
   queues: ReadonlySet<string>,

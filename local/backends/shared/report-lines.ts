@@ -1,4 +1,4 @@
-/** What SQL backends keep of a job. Reports are lines of JSON: the oldest go when there are too many. */
+/** The stored form of jobs in SQL backends. Reports are lines of JSON; the oldest are removed when there are too many. */
 
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
@@ -20,16 +20,16 @@ export function reportLine(report: AttemptReport | undefined): string {
 }
 
 /**
- * `column` without its first line, if it has more than are listed: before another one is added. Both SQL dialects understand it.
+ * SQL for `column` without its first line if it has more lines than are listed, to make room for another one. Valid in both dialects.
  *
- * @param newline the character
- * @param position the function that finds a text in another
+ * @param newline SQL for a line break
+ * @param position the SQL function that finds a text in another
  */
 export const roomForReport = (column: string, newline: string, position: 'instr' | 'strpos'): string =>
   `CASE WHEN length(${column}) - length(replace(${column}, ${newline}, '')) > ${mostAttempts}
     THEN substr(${column}, ${position}(${column}, ${newline}) + 1) ELSE ${column} END`;
 
-/** The last ones. */
+/** The last reports. */
 export function reportsIn(lines: string | null): AttemptReport[] {
   return (lines ?? '')
     .split('\n')
@@ -40,11 +40,11 @@ export function reportsIn(lines: string | null): AttemptReport[] {
 
 type Facts = keyof ReturnType<typeof factsFrom>;
 
-/** A record whose JSON has not been parsed. */
+/** A record with unparsed JSON. */
 export interface StoredRecord extends Omit<JobRecord, Facts | 'progress' | 'output'> {
   readonly progress: string | null;
   readonly reports: string | null;
-  /** A message's facts. */
+  /** The facts of the message. */
   readonly facts?: string | null;
 }
 

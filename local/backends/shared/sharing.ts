@@ -1,4 +1,4 @@
-/** Calls of `enqueue` that come together share a round trip, each with its own results. */
+/** Calls of `enqueue` at the same time share a round trip. Each gets its own results. */
 
 import type { OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 
@@ -7,17 +7,17 @@ interface Waiting {
   readonly resolve: (results: SendResult[]) => void;
 }
 
-/** Round trips under way; what comes meanwhile goes with the next one. */
+/** Round trips at the same time. Later calls wait for the next one. */
 const mostUnderWay = 2;
 
 /**
- * So many calls that come at once leave in two groups, in successive turns of the event loop. In one group all callers would wait
+ * From this number of calls on they leave in two groups, in successive turns of the event loop. In one group all callers would wait
  * while the server works, and the server would wait while they make their next messages.
  */
 const worthHalving = 16;
 
 /**
- * @param mostMessages a group grows no further once it has so many
+ * @param mostMessages a group with this many messages takes no more calls
  * @param store answers for every message, and never rejects
  */
 export function sharing(

@@ -1,4 +1,4 @@
-/** A range of texts as one lower and one upper bound, so that a database reads it by one index and no further. */
+/** A range of texts as one lower and one upper bound, so that a database reads only this part of an index. */
 
 import type { TextRange } from '../../../core/contract/texts.ts';
 
@@ -13,9 +13,9 @@ interface TextBounds {
   readonly to: string;
 }
 
-/** `null` = there is nothing in it. */
+/** `null` = the range is empty. */
 export function boundsOf({ prefix, after, before }: Omit<TextRange, 'max'>): TextBounds | null {
-  // Behind every name that begins with the prefix, but for such that go on with the last character there is.
+  // After every name with this prefix, except names that continue with the last code point.
   const end = `${prefix}\u{10ffff}`;
   const hasFrom = after === undefined || isBefore(after, prefix);
   const from = hasFrom ? prefix : after;

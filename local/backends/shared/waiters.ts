@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/base/clock.ts';
 export type Waiters = ReturnType<typeof createWaiters>;
 
 export function createWaiters(clock: Clock) {
-  /** Ends each wait; with the queues that it is for, `null` = all. */
+  /** The callbacks that end the waits, each with its queues; `null` = all queues. */
   const waiting = new Map<() => void, readonly string[] | null>();
   /** How often each queue was woken by its name. */
   const woken = new Map<string, number>();
@@ -13,8 +13,8 @@ export function createWaiters(clock: Clock) {
   let wakesOfOne = 0;
   return {
     /**
-     * How often these queues were woken; without queues every wake counts. A fetch compares it before and after it looks for jobs, so that
-     * it misses no wake.
+     * How often these queues were woken; without queues, every wake counts. A fetch compares the count before and after it looks for
+     * jobs, so that it misses no wake.
      */
     wakes(queues?: readonly string[]): number {
       if (!queues) return wakesOfAll + wakesOfOne;
@@ -22,7 +22,7 @@ export function createWaiters(clock: Clock) {
       for (const queue of queues) count += woken.get(queue) ?? 0;
       return count;
     },
-    /** @param queue absent = wakes all that wait */
+    /** @param queue absent = wakes all waiting fetches */
     wake(queue?: string): void {
       if (queue === undefined) wakesOfAll++;
       else {

@@ -16,9 +16,9 @@ import { isDead, stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 import { sqliteTransfer } from './transfer.ts';
 
-/** The oldest job is looked for among the first ones: later ones of the same priority are younger. */
+/** The oldest job is searched among the first ones: later jobs of the same priority are younger. */
 const mostCompared = 1_000;
-/** A row of `grouped` that is in no narrow table. */
+/** A row of `grouped` that is in no other narrow table. */
 const isInLine = `state = ${GroupState.inLine}`;
 
 export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
@@ -40,7 +40,7 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
         SELECT seq FROM grouped WHERE queue = asked.queue AND ${isInLine} LIMIT ${mostCompared})) AS oldest_in_line,
       coalesce((SELECT paused FROM queues WHERE name = asked.queue), 0) AS paused
     FROM asked`);
-  // Of each table as many as may be shown, so that no long queue is sorted.
+  // Reads at most `max` rows of each table, so that no long queue is sorted.
   const peekReady = db.prepare(`
     SELECT ${peekColumns} FROM job_states WHERE seq IN (
       SELECT seq FROM (SELECT seq FROM ready WHERE queue = :queue ORDER BY rank, seq LIMIT :max)
@@ -116,11 +116,11 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
 type Revived = Pick<NarrowRow, 'seq' | 'queue' | 'rank'> & { readonly grouping: string | null };
 type Listed<Letter> = Letter & { readonly seq: number };
 
-/** Newest first. Row numbers come first, so that texts and what stands behind them are read of what is shown only. */
+/** Newest first. Selects row numbers first, so that texts are read of the shown rows only. */
 const behind = (where: string): string => `
   SELECT seq, finished_at FROM jobs WHERE ${where} AND (finished_at, seq) < (:at, :seq)
   ORDER BY finished_at DESC, seq DESC LIMIT :max`;
-/** Each has an index of its own, in this order. */
+/** Each query has its own index, in this order. */
 const ofQueue = behind(`${isDead} AND queue = :queue`);
 const ofAll = `
   SELECT * FROM (${behind(`${isDead} AND ended = ${JobState.failed}`)})

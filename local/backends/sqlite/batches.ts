@@ -16,7 +16,7 @@ import {
 import { stepSize } from './schema.ts';
 import type { Purgeable, SqliteState } from './state.ts';
 
-/** Children whose marks are one row. */
+/** Children per row of marks. */
 const blockSize = 4_096;
 
 interface Stored extends BatchState {
@@ -56,7 +56,7 @@ export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>):
     return shown(state);
   }
 
-  /** Of a batch that has changed: it is complete when all of its children have ended. */
+  /** Writes a changed batch, which is complete when all its children have ended. */
   function settle(state: Stored, now: number): BatchState {
     if (state.completedAt === null && isAllEnded(state))
       return write({ ...state, completedAt: now, changedAt: now }, now + callWithinMs);
@@ -66,7 +66,7 @@ export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>):
   const marksOf = (id: string, block: number): Marks =>
     (sql.readMarks.get(id, block) as Marks | undefined) ?? noMarks(blockSize);
 
-  /** Changes marks, and resolves with what that changes of the counts. */
+  /** Changes marks, and returns by how much the counts change. */
   function changeMarks<T extends { readonly number: number }>(
     id: string,
     some: readonly T[],

@@ -11,14 +11,14 @@ import { applicationId, create, schemaVersion, upgrades } from './schema.ts';
 export type Database = ReturnType<typeof openDatabase>;
 
 export interface SqliteFileOptions {
-  /** The file; its folder is made when missing. `:memory:` lives and dies with the process. */
+  /** Path of the file; missing folders are created. `:memory:` = kept in memory, lost with the process. */
   readonly path: string;
   /**
-   * NORMAL survives a killed process; after a power cut the last moments may be missing, never damaged.
-   * FULL survives that too, at the price of a disk flush per transaction. @default 'NORMAL'
+   * NORMAL survives a killed process; a power cut may lose the last transactions, but never damages the file.
+   * FULL also survives a power cut, at the price of a disk flush per transaction. @default 'NORMAL'
    */
   readonly synchronous?: 'NORMAL' | 'FULL';
-  /** How long a statement waits for another process's write transaction. @default 5_000 */
+  /** How long a statement waits for the write transaction of another process, ms. @default 5_000 */
   readonly busyTimeoutMs?: number;
 }
 
@@ -52,7 +52,7 @@ export function openDatabase(caller: string, options: SqliteFileOptions) {
       Object.fromEntries(
         Object.entries<string>(texts).map(([name, sql]) => [name, createStatement(db, sql)]),
       ) as Record<Name, ReturnType<typeof createStatement>>,
-    /** Runs one or more statements outside a transaction of ours. Any error is thrown as a LongshoreError. */
+    /** Runs statements without beginning a transaction. Errors are thrown as LongshoreErrors. */
     run: <T>(during: string, work: () => T): T => translating(path, during, work),
     /** Runs `work` in one write transaction; any error rolls it back. */
     transaction: <T>(during: string, work: () => T): T =>
@@ -72,10 +72,10 @@ export function openDatabase(caller: string, options: SqliteFileOptions) {
   };
 }
 
-/** Named ones are an object. */
+/** An object has named values. */
 type Values = (SQLInputValue | Record<string, SQLInputValue>)[];
 
-/** Prepared at its first use: a queue has a hundred statements, a process uses some of them, and preparing all takes 2 ms. */
+/** Prepared at its first use: a queue has a hundred statements, and preparing all of them takes 2 ms. */
 function createStatement(db: DatabaseSync, sql: string) {
   let prepared: StatementSync | null = null;
   let returnsArrays = false;
@@ -97,9 +97,9 @@ function createStatement(db: DatabaseSync, sql: string) {
   };
 }
 
-/** Returns the schema version that was found, `null` for a new file, and the one it has now. */
+/** Returns the schema version that was found (`null` = a new file), and the version of now. */
 function configure(db: DatabaseSync, path: string, synchronous: string): { from: number | null; to: number } {
-  // Whether the file is ours must be known before anything is written.
+  // Check that the file is ours before writing anything.
   const { version, application, tables } = retryBusy(() => stampOf(db));
   if (application !== applicationId && tables > 0) {
     throw new LongshoreError(
@@ -108,8 +108,8 @@ function configure(db: DatabaseSync, path: string, synchronous: string): { from:
     );
   }
   refuseOthers(path, version);
-  // Several processes may open a new file together. Switching to WAL needs the file alone for a moment and, unlike a write, does not
-  // wait by itself.
+  // Several processes may open a new file together. Switching to WAL needs exclusive access for a moment and, unlike a write, does
+  // not wait for it.
   retryBusy(() => db.exec('PRAGMA journal_mode = WAL'));
   db.exec(`PRAGMA synchronous = ${synchronous}`);
   const versions = { from: version === 0 ? null : version, to: schemaVersion };
@@ -158,7 +158,7 @@ function retryBusy<T>(work: () => T): T {
   }
 }
 
-/** Read in one transaction: half of the stamp that another process is writing would look like another program's. */
+/** Reads in one transaction: a half-written stamp would look like the file of another program. */
 function stampOf(db: DatabaseSync): { version: number; application: number; tables: number } {
   db.exec('BEGIN');
   try {

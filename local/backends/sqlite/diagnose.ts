@@ -1,4 +1,4 @@
-/** What `longshore doctor` looks at in a SQLite file and the disk that it is on. */
+/** The checks of `longshore doctor` for a SQLite file and its disk. */
 
 import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -12,9 +12,9 @@ import type { Database } from './database.ts';
 
 interface SqliteFacts {
   readonly db: Database;
-  /** Of the file, or `:memory:`. */
+  /** Path of the file, or `:memory:`. */
   readonly path: string;
-  /** Whose options are meant, like `sqlite()`. */
+  /** The function whose options the texts name, like `sqlite()`. */
   readonly caller: string;
   readonly retention: Retention;
   readonly request: DiagnosisRequest;
@@ -26,12 +26,12 @@ export const sqliteDiagnosis = (of: Omit<SqliteFacts, 'request'>, request: Diagn
 const mebibyte = 1024 ** 2;
 const fewBytes = 1024 * mebibyte;
 const veryFewBytes = 100 * mebibyte;
-/** A checkpoint normally begins anew at 4 MB. */
+/** Normally a checkpoint starts the file again at 4 MB. */
 const longWalBytes = 64 * mebibyte;
 const quickCheckMs = 10_000;
 const inMemory = ':memory:';
 
-/** What `statfs` says of file systems whose locks do not hold between hosts, or only sometimes. */
+/** `statfs` types of file systems whose locks do not reliably hold between hosts. */
 const networkTypes: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -58,8 +58,8 @@ export const sqliteChecks: readonly Check<SqliteFacts>[] = [
     if (path === inMemory || Number(pragma(db, 'synchronous')) >= 2) return [];
     return found(
       path,
-      'synchronous is NORMAL: a power cut or a crash of the machine may lose the last moments, damage nothing. A killed process loses nothing.',
-      `Where that is too much, ${caller} takes { synchronous: 'FULL' }, at the price of a disk flush per transaction.`,
+      'synchronous is NORMAL: a power cut or a system crash may lose the last transactions, but damages nothing. A killed process loses nothing.',
+      `To lose nothing, pass { synchronous: 'FULL' } to ${caller}. It costs a disk flush per transaction.`,
     );
   }),
   check('sqlite.wal', 'warning', ({ path }) => {
@@ -67,7 +67,7 @@ export const sqliteChecks: readonly Check<SqliteFacts>[] = [
     if (bytes < longWalBytes) return [];
     return found(
       `${path}-wal`,
-      `It has ${megabytes(bytes)}: a process reads for so long that the file cannot be folded in, and everything becomes slower.`,
+      `It has ${megabytes(bytes)}: a long read transaction prevents its checkpoint, and everything becomes slower.`,
       'Look for a transaction that is left open: a backup, a shell of sqlite3, a stuck process (fuser on the file).',
     );
   }),
@@ -76,19 +76,19 @@ export const sqliteChecks: readonly Check<SqliteFacts>[] = [
     const { bavail, bsize } = await statfs(dirname(path));
     const free = bavail * bsize;
     if (free >= fewBytes) return [];
-    const text = `${megabytes(free)} are free: when the disk is full, jobs are refused, and what runs cannot be settled.`;
+    const text = `${megabytes(free)} are free: when the disk is full, no job can be enqueued or settled.`;
     const problem = found(dirname(path), text, 'Free space, or move the file to a larger disk.');
     return { ...problem, severity: free < veryFewBytes ? 'error' : 'warning' };
   }),
   check('sqlite.filesystem', 'error', async ({ path }) => {
     if (path === inMemory) return [];
-    if (process.platform !== 'linux') return { because: 'only Linux tells the kind of a file system' };
+    if (process.platform !== 'linux') return { because: 'the kind of a file system is only known on Linux' };
     const kind = networkFileSystem((await statfs(dirname(path))).type);
     if (kind === null) return [];
     return found(
       dirname(path),
       `It is on ${kind}: locks there do not hold between hosts, and the file will be damaged.`,
-      'Put it on a disk of this machine, or take postgres() for several hosts.',
+      'Put it on a disk of this machine, or use postgres() for several hosts.',
     );
   }),
   check('sqlite.integrity', 'error', ({ path }) => (path === inMemory ? [] : quickCheck(path))),
@@ -108,7 +108,7 @@ const quickCheckProgram = `
   const rows = db.prepare('PRAGMA quick_check(3)').all();
   process.stdout.write(rows.map((row) => Object.values(row)[0]).join('; '));`;
 
-/** In a process of its own: nothing else can end it before it has read the whole file. */
+/** Runs in its own process, because otherwise it could not be stopped before it has read the whole file. */
 export function quickCheck(path: string, limitMs = quickCheckMs): Promise<Looked> {
   const remedy = 'Stop all workers, keep a copy of the file, and restore it, or try: sqlite3 FILE .recover';
   const args = ['--no-warnings', '--eval', quickCheckProgram, path];

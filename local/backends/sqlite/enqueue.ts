@@ -6,7 +6,7 @@ import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { factOf } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
-/** A longer write transaction would hold up the event loop and other processes for more than about 10 ms. */
+/** More jobs in a transaction would block the event loop and other processes for more than about 10 ms. */
 const chunkSize = 1000;
 
 export function createEnqueue(state: SqliteState, maxBodyBytes: number): JobSender['enqueue'] {
@@ -39,7 +39,7 @@ export function createEnqueue(state: SqliteState, maxBodyBytes: number): JobSend
     );
     if (group !== null && changes > 0) {
       const row = { seq: Number(lastInsertRowid), queue, rank, readyAt, attempt: 0, interrupted: 0 };
-      narrowRows.remove(row); // which a trigger has inserted
+      narrowRows.remove(row); // inserted by a trigger
       narrowRows.groups.add(row.seq, queue, { group, ...(order && { order }) });
       narrowRows.insert(row, now);
     }
@@ -60,7 +60,7 @@ export function createEnqueue(state: SqliteState, maxBodyBytes: number): JobSend
       for (const queue of fresh) knownQueues.add(queue);
       return results;
     } catch (cause) {
-      // The transaction was rolled back, and with it every message of this chunk.
+      // The transaction was rolled back with all messages of this chunk.
       const error = cause as LongshoreError;
       return messages.map(({ id }) => ({ ok: false, id, error }));
     }

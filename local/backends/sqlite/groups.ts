@@ -1,11 +1,11 @@
-/** Of each group one job stands in `ready`; the others wait in line. All calls are inside a transaction. */
+/** Only the first job of each group, the head, is in `ready`; the others wait in line. All calls are inside a transaction. */
 
 import { type Grouping, GroupState, mostAheadMs } from '../shared/groups.ts';
 import type { Database } from './database.ts';
 import type { NarrowRow } from './rows.ts';
 import { stepSize } from './schema.ts';
 
-/** So many groups are looked at when a queue is reaped; the next call goes on behind them. */
+/** The most groups that one `heal` looks at; the next call continues after them. */
 const mostHealed = 200;
 
 interface GroupedRow {
@@ -18,13 +18,13 @@ interface GroupedRow {
   readonly entered_at: number;
 }
 
-/** A job that is leased from its line, behind the head of its group. */
+/** A job that is leased directly from the line of its group. */
 export interface LinedRow extends Omit<NarrowRow, 'readyAt'> {
   readonly body: string;
   readonly turn: number;
 }
 
-/** What puts rows into the narrow tables, and takes them out. */
+/** Inserts into and removes from the narrow tables. */
 interface Tables {
   insert(row: NarrowRow, now: number): void;
   remove(row: Pick<NarrowRow, 'seq' | 'queue' | 'rank' | 'readyAt'>): void;
@@ -39,7 +39,7 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
     'INSERT INTO grouped (seq, queue, name, ordering, state, place) VALUES (?, ?, ?, ?, ?, ?)',
   );
   const find = db.prepare(`SELECT ${columns} FROM grouped WHERE seq = ?`);
-  /** With a line it is that of its end; the few others are looked at only without one. */
+  /** The last place in the line. Without a line, the last place of the other jobs of the group. */
   const ofGroup = 'SELECT max(place) FROM grouped WHERE queue = :queue AND name = :name';
   const lastPlace = db.prepare(
     `SELECT coalesce((${ofGroup} AND state = ${GroupState.inLine}), (${ofGroup}), 0) AS place`,
@@ -78,10 +78,10 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
   const over = db.prepare(`
     SELECT g.seq FROM grouped g LEFT JOIN jobs j ON j.seq = g.seq
     WHERE g.queue = ? AND g.name = ? AND (j.seq IS NULL OR j.ended IS NOT NULL) LIMIT ${stepSize}`);
-  /** Of each queue the last group that was looked at. */
+  /** The last group of each queue that `heal` has looked at. */
   const healed = new Map<string, string>();
 
-  /** Lets the next one of a group come forward, if it may. Answers whether one did. */
+  /** Makes the next job of a group its head, if it may run. Returns whether it did. */
   function advance(queue: string, name: string, enteredAt: number, now: number): boolean {
     const row = next.get(queue, name) as Pick<NarrowRow, 'seq' | 'attempt' | 'interrupted'> | undefined;
     if (!row) return false;
@@ -92,7 +92,7 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
     return true;
   }
 
-  /** In the groups of all these. */
+  /** `advance` for the groups of all these jobs. */
   function advanceAll(rows: readonly GroupedRow[], now: number): boolean {
     const perGroup = new Map(rows.map((row) => [`${row.queue}\n${row.name}`, row]));
     let any = false;
@@ -103,7 +103,7 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
 
   const leaseRows = (seqs: readonly number[]) => lease.all(JSON.stringify(seqs)) as unknown as GroupedRow[];
 
-  /** Those that come next behind a leased head without making each a head first: up to one that has an order. */
+  /** The next jobs behind a leased head, up to the first job with an order. They need not become the head first. */
   function followers(
     { queue, name, entered_at, ordering }: GroupedRow,
     most: number,
@@ -124,14 +124,14 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
     const behind = () => (lastPlace.get({ queue, name })!.place as number) + 1;
     const place = one.place ?? (ordering ? Math.max(readyAt, behind()) : rank);
     put.run(GroupState.inLine, place, null, attempt, interrupted, seq);
-    if (attempt > 0 || one.place !== null) setAttempt.run(attempt, seq); // no narrow row tells it
+    if (attempt > 0 || one.place !== null) setAttempt.run(attempt, seq); // no narrow row has it
     advance(queue, name, one.entered_at, now);
   }
 
   const groups = {
-    /** Whether any living job has a group: all that queues without groups pay for, once per call. */
+    /** Whether any living job has a group. This query per call is the whole cost of groups for queues without them. */
     isUsed: (): boolean => any.get() !== undefined,
-    /** A job that is in no narrow table, before it waits. @param place `null` = that of its arrival */
+    /** Adds the group of a job that is in no narrow table, before it waits. @param place `null` = by arrival */
     add(
       seq: number,
       queue: string,
@@ -140,7 +140,7 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
     ): void {
       add.run(seq, queue, group, order ?? null, GroupState.leased, place);
     },
-    /** A job that is in no narrow table waits from now on. `false` = it has no group. */
+    /** Lets a job that is in no narrow table wait. `false` = it has no group. */
     wait(row: NarrowRow, now: number): boolean {
       const one = find.get(row.seq) as GroupedRow | undefined;
       if (!one) return false;
@@ -148,7 +148,7 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
       if (readyAt <= now) join(one, row, now);
       else {
         const { queue, name, ordering, place } = one;
-        // The others wait for one that was the first of them, and not for one that was put off in the line.
+        // The others wait for a job that was leased before, but not for one that was delayed in line.
         const mayHold = one.state === GroupState.leased && ordering === 'wait' && place !== null;
         const isHead = mayHold && head.get(queue, name) === undefined;
         const state = isHead ? GroupState.head : GroupState.apart;
@@ -158,13 +158,13 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
       }
       return true;
     },
-    /** A head that is in no narrow table any more is as one that was leased, before it waits again. */
+    /** Marks a head as leased after its narrow row was removed, before it waits again. */
     stepDown: (seq: number): void => void leaveHead.run(seq),
-    /** Those of these jobs that have a group are leased or held. Answers whether others came forward. */
+    /** Records that these jobs are leased or held; jobs without a group are ignored. Returns whether other jobs became heads. */
     lease: (seqs: readonly number[], now: number): boolean => advanceAll(leaseRows(seqs), now),
     /**
-     * As above, of heads that nothing else in `ready` waits beside. So those in line behind them are leased too, as many of each group as
-     * there is surely room for, and come back turn by turn.
+     * Fast path of `lease` when only these heads are ready: also leases the jobs in line behind each head. Each group gets an equal
+     * share of `room`, and the jobs are returned round-robin.
      */
     leaseLines(seqs: readonly number[], room: number, now: number): { lined: LinedRow[]; more: boolean } {
       const heads = leaseRows(seqs);
@@ -177,21 +177,21 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
       const last = heads.map((row, i) => ({ ...row, entered_at: entered(row.entered_at, i) }));
       return { lined, more: advanceAll(last, now) };
     },
-    /** Those of these jobs that have a group will not run again. */
+    /** Records that these jobs will not run again; jobs without a group are ignored. */
     end: (seqs: readonly number[], now: number): void =>
       void advanceAll(remove.all(JSON.stringify(seqs)) as unknown as GroupedRow[], now),
     groupingOf(seq: number): Grouping | null {
       const one = find.get(seq) as GroupedRow | undefined;
       return one ? { group: one.name, ...(one.ordering && { order: one.ordering }) } : null;
     },
-    /** Those whose time has come join the lines of their groups. */
+    /** Puts delayed jobs that are due into the lines of their groups. */
     promote(queue: string, now: number): void {
       for (const row of overdue.all(queue, now) as unknown as NarrowRow[]) {
         tables.remove(row);
         join(find.get(row.seq) as unknown as GroupedRow, row, now);
       }
     },
-    /** Gives groups a head that should have one: a process of an older release, or a hand, may have taken theirs away. */
+    /** Makes heads for groups that lack one: a process of an older release, or manual SQL, may have removed the head. */
     heal(queue: string, now: number): void {
       let last = healed.get(queue) ?? '';
       for (let i = 0; i < mostHealed; i++) {

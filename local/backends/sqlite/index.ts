@@ -1,6 +1,6 @@
 /**
  * A queue in one SQLite file: embedded, durable, safe for several processes on one machine (not on a network
- * share). The queue's row is also the job's record, so history costs no second write.
+ * share). The row in the queue is also the record of the job, so the history costs no second write.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -35,7 +35,7 @@ export interface SqliteOptions extends SqliteFileOptions {
   readonly retention?: Partial<Retention>;
   /** How much later a job is ranked per priority level. @default 3_600_000 */
   readonly ageingMs?: number;
-  /** How often an idle worker looks for jobs that another process has enqueued. @default 5 */
+  /** How often an idle worker looks for jobs of other processes, ms. @default 5 */
   readonly pollMs?: number;
   readonly maxBodyBytes?: number;
   readonly clock?: Clock;
@@ -93,7 +93,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     pending: sqliteWaiting(state, maxBodyBytes),
     async reapExpired(queue) {
       let count = 0;
-      // In steps, so that other processes and the jobs of this one run in between.
+      // In steps, so that other processes and the jobs of this process run in between.
       for (let jobs = leases.reap(queue); jobs > 0; jobs = open ? leases.reap(queue) : 0) {
         count += jobs;
         await new Promise(setImmediate);
@@ -108,7 +108,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
         const now = clock.now();
         const found = leases.lease(queues, max, leaseMs, now);
         if (found.length > 0 || now >= until || signal?.aborted || !open) return found;
-        // Enqueues of this process wake it; those of others it finds by looking.
+        // This process's enqueues wake it; it polls for those of other processes.
         const lookAt = Math.min(now + pollMs, leases.nextReadyAt(queues), until);
         await waiters.wait(Math.max(1, lookAt - now), signal);
         if (!open) return [];

@@ -12,7 +12,7 @@ interface KeyRow {
 }
 
 export interface SqliteKeys extends KeyStore, Purgeable {
-  /** Inside the transaction of an ack, which has checked the lease. */
+  /** Call it inside the transaction of an ack, after the ack has checked the lease. */
   completeNow(done: KeyCompletion): void;
 }
 

@@ -41,7 +41,7 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
   const leaseLined = db.prepare(`
     INSERT INTO leases (seq, queue, nonce, claimed_at, lease_until, attempt, interrupted)
     SELECT seq, queue, ?, ?, ?, attempt + 1, interrupted FROM grouped WHERE seq IN (SELECT value FROM json_each(?))`);
-  // The rows that were read are the front of the queue, up to the last one.
+  // The rows that were read are the front of the queue, so all rows up to the last one are removed.
   const removeFirst = db.prepare('DELETE FROM ready WHERE queue = ? AND (rank, seq) <= (?, ?)');
   const expired = db.prepare(`
     DELETE FROM leases WHERE seq IN (SELECT seq FROM leases WHERE queue = ? AND lease_until <= ? LIMIT ${stepSize})
@@ -77,7 +77,7 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
     });
   }
 
-  /** How many each queue gives when the first of all queues are taken. */
+  /** How many jobs each queue gives when the first `max` jobs of all queues are leased. */
   function shares(queues: readonly string[], max: number): Map<string, number> {
     const first = queues.flatMap((queue) => firstRanks.all(queue, max) as unknown as FirstRank[]);
     const counts = new Map<string, number>();
@@ -116,25 +116,25 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
   return {
     leaseNow,
 
-    /** Looks first, without a lock, and leases when there is something. */
+    /** Looks for work without a lock first, and leases if there is some. */
     lease(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[] {
-      // Two index look-ups per queue and no lock: all that an idle worker costs.
+      // An idle worker costs two index look-ups per queue, and no lock.
       const busy = db.run('looking for work', () => queues.filter((queue) => hasReady(queue, now)));
       if (busy.length === 0) return [];
       return db.transaction('leasing', () => leaseNow(busy, max, leaseMs, now));
     },
 
-    /** Of all these queues. */
+    /** The earliest of all these queues. */
     nextReadyAt(queues: readonly string[]): number {
       return Math.min(...db.run('looking for work', () => queues.map(nextReadyAt)));
     },
 
-    /** Gives groups that have no head one. */
+    /** Makes heads for groups that lack one. */
     heal(queue: string): void {
       if (db.run('reaping', groups.isUsed)) db.transaction('reaping', () => groups.heal(queue, clock.now()));
     },
 
-    /** One step; 0 = no expired lease is left. */
+    /** Requeues one step of expired leases; 0 = none is left. */
     reap(queue: string): number {
       const now = clock.now();
       if (db.run('reaping', () => anyExpired.get(queue, now)) === undefined) return 0;
@@ -167,7 +167,7 @@ function byRank(a: { rank: number; seq: number }, b: { rank: number; seq: number
 
 type Settler = JobSettler & { readonly hints: Required<Pick<BackendHints, 'ackAndFetch' | 'reapsForAll'>> };
 
-/** Ends leases. A lease is found by its row number AND its nonce, so a stale owner finds nothing to settle. */
+/** Settles leases. A lease is found by row number AND nonce, so a stale owner settles nothing. */
 export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leases): Settler {
   const { db, clock, retention, narrowRows } = state;
   const { groups } = narrowRows;
@@ -176,7 +176,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
   endThese.setReturnArrays(true);
   const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
   const removeThese = db.prepare('DELETE FROM jobs WHERE seq IN (SELECT value FROM json_each(?))');
-  // The payload of a completed job is of no further use, so it is kept only where its job asks for that.
+  // A completed job needs its body no more, so it is kept only if the job asks for that.
   const completeWith = (body: string) =>
     db.prepare(`
       UPDATE jobs SET ended = ${JobState.completed}, finished_at = ?, attempt = ?, body = ${body}, keep_until = ?, ${appendReport} WHERE seq = ?`);
@@ -189,7 +189,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
     'UPDATE leases SET lease_until = ? WHERE seq = ? AND nonce = ? AND lease_until > ?',
   );
 
-  /** Ends the leases that are still owned, one statement per fetch that gave them out; returns their tokens. */
+  /** Ends the leases that are still owned, with one statement per fetch that made them. Returns row numbers by token. */
   function endAll(acks: readonly Ack[], now: number): Map<string, number> {
     const owners = acks.map(({ lease }) => ownership(lease));
     const ended = new Map<string, number>();
@@ -212,7 +212,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
       const { lease, report, complete: key, keepBody, keepMs } = ack;
       const seq = ended.get(lease.token);
       if (seq === undefined) return false;
-      ended.delete(lease.token); // so that a lease given twice in one call settles once
+      ended.delete(lease.token); // a lease that is passed twice settles once
       const keepUntil = keepMs === undefined ? null : now + keepMs;
       if (!isForgotten(ack))
         (keepBody ? completeWhole : complete).run(now, lease.attempt, keepUntil, reportLine(report), seq);

@@ -30,8 +30,8 @@ const nextKey = (than: '>' | '>=') => {
 };
 
 /**
- * Each reads by an index, and no more than one key has. Parameters by number and a fixed LIMIT: with names, or a parameter as the LIMIT,
- * a statement takes four times as long.
+ * Each statement uses an index and reads the rows of one key only. Parameters have numbers, and LIMITs are fixed: with names, or a
+ * parameter as LIMIT, a statement takes four times as long.
  */
 export const limitStatements = {
   obstacles: `
@@ -71,16 +71,16 @@ export const limitStatements = {
 export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): LimitStore & Purgeable {
   const sql = db.prepareAll(limitStatements);
 
-  /** The time is that of the write lock: who waited for it would else go by an earlier one. */
+  /** Reads the clock after it has the write lock: a time from before the wait would be too early. */
   const transaction = <T>(during: string, work: (now: number) => T): T =>
     db.transaction(during, () => work(clock.now()));
 
   type Found = Obstacles & { readonly ended: number };
-  /** @param holder the slot of this one is none */
+  /** @param holder its own slot does not count */
   const obstaclesOf = (key: string, holder: string, now: number) =>
     sql.obstacles.get(key, now, holder) as unknown as Found;
 
-  /** @param crowds by key, a rank that has as many ahead as are counted: behind it there are as many */
+  /** @param crowds by key, a rank with `mostAhead` waiters ahead of it: higher ranks need no count */
   function takeOne(
     { key, holder, waiter = holder, owner, queue, ...asked }: SlotRequest,
     now: number,

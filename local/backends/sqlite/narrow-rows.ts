@@ -1,4 +1,4 @@
-/** Where a living job is: the narrow rows of `ready`, `delayed` and `leases`. */
+/** The narrow rows of living jobs, in `ready`, `delayed` and `leases`. */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
@@ -48,32 +48,32 @@ export function createNarrowRows(db: Database, retention: Retention, ageingMs: n
 
   const narrowRows = {
     groups,
-    /** Into `ready` when `readyAt` has come, else into `delayed`; a job of a group may have to stand in line. */
+    /** Inserts into `ready` or, before `readyAt`, into `delayed`. A job of a group may have to wait in line instead. */
     insert(row: NarrowRow, now: number): void {
       if (!groups.wait(row, now)) tables.insert(row, now);
     },
-    /** From `ready` or `delayed`. */
+    /** Removes the row from `ready` or `delayed`. */
     remove: tables.remove,
-    /** Ends the lease if the token is still its own and it has not run out; `null` otherwise. */
+    /** Ends the lease; `null` = the token is stale or the lease has expired. */
     endLease(lease: Pick<JobLease, 'token'>, now: number): EndedLease | null {
       const { seq, nonce } = ownership(lease);
       return (endLease.get(seq, nonce, now) as unknown as EndedLease | undefined) ?? null;
     },
-    /** Requeues a job whose lease has ended, with `report` added; or cancels it, if that was requested meanwhile. */
+    /** Requeues a job whose lease has ended, and adds `report`. Cancels the job instead if that was requested. */
     requeue(job: Omit<NarrowRow, 'rank'>, report: string, now: number): void {
       const { seq, readyAt } = job;
       const row = move.get(readyAt, readyAt, report, seq) as { rank: number; cancel_requested: number };
       if (row.cancel_requested) narrowRows.cancel(seq, job.attempt, now);
       else narrowRows.insert({ ...job, rank: row.rank }, now);
     },
-    /** Ends a job that has no narrow row any more as cancelled. */
+    /** Ends a job as cancelled after its narrow row was removed. */
     cancel(seq: number, attempt: number, now: number): void {
       narrowRows.tellEnds([seq]);
       if (retention.completedMs === 0) removeJob.run(seq);
       else markCancelled.run(now, attempt, seq);
       groups.end([seq], now);
     },
-    /** Wakes those of this process that wait for one of these jobs, once the transaction is over. Call it while the jobs are there. */
+    /** Wakes callers of this process that wait for one of these jobs. Call it in the transaction, before the jobs are removed. */
     tellEnds(seqs: readonly number[]): void {
       if (ends.size === 0) return;
       for (const { id } of idsOf.all(JSON.stringify(seqs))) ends.tell(id as string);
@@ -82,10 +82,10 @@ export function createNarrowRows(db: Database, retention: Retention, ageingMs: n
   return narrowRows;
 }
 
-/** Fresh for each lease, because the nonce is; unique, because the row number is. */
+/** New for each lease by the nonce, and unique by the row number. */
 export const tokenOf = (seq: number, nonce: string): string => `${seq}.${nonce}`;
 
-/** Row number and nonce. A token that is not ours gets row -1, which does not exist. */
+/** Row number and nonce of a token. A foreign token gets row -1, which does not exist. */
 export function ownership({ token }: Pick<JobLease, 'token'>): { seq: number; nonce: string } {
   const dot = token.indexOf('.');
   const seq = Number(token.slice(0, dot));

@@ -31,7 +31,7 @@ export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]):
     DELETE FROM jobs WHERE seq IN (
       SELECT seq FROM jobs WHERE keep_until <= ? AND keep_until <= iif(${isDead}, ?, ?) LIMIT ${stepSize})`);
 
-  const body = db.prepare('SELECT body FROM jobs WHERE id = ?'); // empty when it is not kept
+  const body = db.prepare('SELECT body FROM jobs WHERE id = ?'); // empty = not kept
   const page = sqlitePages(db);
 
   return {
@@ -62,7 +62,7 @@ export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]):
         return 'cancelled';
       });
     },
-    // Other processes may end it too, and say nothing.
+    // Other processes may end the job too, without a notice.
     watchEnd: ({ id }, look) => ({ hears: false, stop: state.ends.add(id, look) }),
     async cancelRequested(ids) {
       if (ids.length === 0) return [];
@@ -90,7 +90,7 @@ export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]):
 type Query = RecordFilter & { readonly after?: string };
 type ListedRow = StoredRecord & { readonly seq: number };
 
-/** Lists of jobs. Their order is that of their rows, which is the order of their creation. */
+/** Lists of jobs by row number, which is the order of creation. */
 function sqlitePages(db: Database): (query: Query) => RecordPage {
   /** The last row to look at; `null` = all. */
   function edgeBefore(seq: number, path: Path): number | null {

@@ -1,4 +1,4 @@
-/** Rows of the narrow tables, and what is read of the view `job_states`, with the names that callers see. */
+/** Rows of the narrow tables, and columns of the view `job_states` under the names that callers see. */
 
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import { JobState, roomForReport } from '../shared/report-lines.ts';
@@ -14,15 +14,15 @@ export interface NarrowRow {
   readonly interrupted: number;
 }
 
-/** Its parameter is a `reportLine`. */
+/** SQL that appends a `reportLine`, its parameter. */
 export const appendReport = `reports = coalesce(${roomForReport('reports', 'char(10)', 'instr')}, '') || ?`;
 
-/** Gives a job another text: body, facts as JSON, row number. */
+/** Replaces the body of a job. Parameters: body, facts as JSON, row number. */
 export const replaceText = `
   UPDATE jobs SET body = ?1, facts = ?2, idempotency_key = ${factOf('idempotencyKey', '?2')}, schedule = ${factOf('schedule', '?2')}
   WHERE seq = ?3`;
 
-/** The rows that have a status, as a condition. */
+/** Each status as a condition. */
 export const statusWhere: Readonly<Record<JobStatus, string>> = {
   pending: `state = ${JobState.waiting} AND attempts = 0`,
   retrying: `state = ${JobState.waiting} AND attempts > 0`,
@@ -42,6 +42,6 @@ export const recordColumns = `id, queue, job, tenant_id AS tenantId, CASE ${case
 /** A `PeekedMessage`. */
 export const peekColumns = 'id, queue, job, priority, attempts AS attempt, ready_at AS readyAt';
 
-/** A `DeadLetter` without its text, of the table `jobs`. */
+/** A `DeadLetter` without its body, from the table `jobs`. */
 export const deadColumns =
   "id, queue, job, attempt, reason, coalesce(error, '') AS error, finished_at AS diedAt";

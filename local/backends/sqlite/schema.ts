@@ -1,4 +1,4 @@
-/** The tables. A file is stamped with their version, so that no other program's file is taken for ours. */
+/** The tables. A file is stamped with our id and the version, so that the file of another program is not mistaken for ours. */
 
 import type { MessageFacts } from '../../../core/contract/outcome.ts';
 import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
@@ -7,24 +7,24 @@ import { JobState } from '../shared/report-lines.ts';
 /** `PRAGMA application_id`: the letters LGSH. */
 export const applicationId = 0x4c475348;
 
-/** A write transaction of rare steps changes at most so many rows of a kind, so that others do not wait for long. */
+/** The most rows per table that maintenance changes in one transaction, so that other writers do not wait for long. */
 export const stepSize = 1000;
 
-/** A dead letter, as a condition. An index is used only where a query has these very words. */
+/** A dead letter, as a condition. SQLite uses the index only for queries with exactly this text. */
 export const isDead = `ended IN (${JobState.failed}, ${JobState.expired})`;
 
-/** An ended job without a retention of its own, as a condition. As above. */
+/** An ended job without its own retention, as a condition. SQLite uses the index only for queries with exactly this text. */
 export const keptAsUsual = 'ended IS NOT NULL AND keep_until IS NULL';
 
-/** One of a message's facts. An index is used only where a query has these very characters. */
+/** One of the facts of a message. SQLite uses the index only for queries with exactly this text. */
 export const factOf = (name: keyof MessageFacts, facts = 'facts'): string => `${facts} ->> '${name}'`;
 
-/** Counted up with every change of the tables. */
+/** Increased with every change of the tables. */
 export const schemaVersion = 9;
 
 /**
- * Of a new file. A job is one row of `jobs`, and while it lives one narrow row that says where it is: in `ready`, `delayed` or `leases`.
- * A fetch moves narrow rows and leaves the wide ones alone, which makes it half as expensive.
+ * Creates the tables of a new file. A job has one row in `jobs` and, while it lives, one narrow row in `ready`, `delayed` or `leases`.
+ * A fetch moves only narrow rows, which makes it half as expensive.
  */
 export const create = `
   CREATE TABLE jobs (
@@ -40,28 +40,28 @@ export const create = `
     cancel_requested INTEGER NOT NULL DEFAULT 0,
     ended INTEGER,
     finished_at INTEGER,
-    attempt INTEGER NOT NULL DEFAULT 0, -- of an ended job; a living one has it in its narrow row
+    attempt INTEGER NOT NULL DEFAULT 0, -- for ended jobs; a living job has it in its narrow row
     reason TEXT,
     error TEXT,
     progress TEXT,
     reports TEXT,
     body TEXT NOT NULL,
-    facts TEXT, -- a message's, as JSON; what is searched for stands beside it: JSON in an index is read again when the job goes
+    facts TEXT, -- JSON; searched facts have their own columns: an index on JSON would read it again when the job is deleted
     idempotency_key TEXT,
     schedule TEXT,
-    grouping TEXT, -- of a dead letter, as JSON
+    grouping TEXT, -- for dead letters, as JSON
     keep_until INTEGER
   ) STRICT;
   CREATE INDEX jobs_tenant ON jobs (tenant_id) WHERE tenant_id IS NOT NULL;
   CREATE INDEX jobs_key ON jobs (idempotency_key) WHERE idempotency_key IS NOT NULL;
   CREATE INDEX jobs_schedule ON jobs (schedule) WHERE schedule IS NOT NULL;
   CREATE INDEX jobs_dead ON jobs (queue, finished_at) WHERE ${isDead};
-  -- Records with a retention of their own are apart: a purge by age must not step over them each time.
+  -- Records with their own retention are in another index, so that a purge by age does not step over them each time.
   CREATE INDEX jobs_ended ON jobs (ended, finished_at) WHERE ${keptAsUsual};
   CREATE INDEX jobs_died ON jobs (ended, finished_at) WHERE ${isDead};
   CREATE INDEX jobs_kept ON jobs (keep_until) WHERE keep_until IS NOT NULL;
 
-  -- Delayed jobs are kept apart: 100,000 of them in front of the ready ones would be stepped over at every claim.
+  -- Delayed jobs have their own table: in ready, every fetch would step over up to 100,000 of them.
   CREATE TABLE ready (
     queue TEXT NOT NULL, rank INTEGER NOT NULL, seq INTEGER NOT NULL, ready_at INTEGER NOT NULL, attempt INTEGER NOT NULL,
     interrupted INTEGER NOT NULL, PRIMARY KEY (queue, rank, seq)
@@ -70,12 +70,12 @@ export const create = `
     queue TEXT NOT NULL, ready_at INTEGER NOT NULL, seq INTEGER NOT NULL, rank INTEGER NOT NULL, attempt INTEGER NOT NULL,
     interrupted INTEGER NOT NULL, PRIMARY KEY (queue, ready_at, seq)
   ) STRICT, WITHOUT ROWID;
-  -- As many rows as jobs run at this moment, so it needs no index by time.
+  -- Has one row per running job, so it needs no index by time.
   CREATE TABLE leases (
     seq INTEGER PRIMARY KEY, queue TEXT NOT NULL, nonce TEXT NOT NULL, claimed_at INTEGER NOT NULL,
     lease_until INTEGER NOT NULL, attempt INTEGER NOT NULL, interrupted INTEGER NOT NULL
   ) STRICT;
-  -- Triggers, because then a single enqueue is one statement, which is its own transaction.
+  -- With triggers a single enqueue is one statement, which is its own transaction.
   CREATE TRIGGER jobs_ready AFTER INSERT ON jobs WHEN new.ready_at <= new.created_at BEGIN
     INSERT INTO ready VALUES (new.queue, new.rank, new.seq, new.ready_at, 0, 0);
   END;
@@ -98,21 +98,21 @@ export const create = `
     hold_until INTEGER NOT NULL,
     done INTEGER NOT NULL,
     value TEXT,
-    -- Of the value and of done. Apart from the hold, so that an owner that dies does not take the value with it.
+    -- When value and done expire. Separate from the hold, so that the value survives an owner that dies.
     keep_until INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX keys_ended ON keys (max(hold_until, keep_until));
 
-  -- A job with a group has one row here as long as it may run. Of each group one job, the head, is in ready, so that a fetch reads what it
-  -- read before; the others are in line. A dead letter keeps its group beside its record.
+  -- A job with a group has one row here while it may run. Only the first job of each group, the head, is in ready, so a fetch needs no
+  -- other query; the others are in line. A dead letter keeps its group in jobs.grouping.
   CREATE TABLE grouped (
     seq INTEGER PRIMARY KEY,
     queue TEXT NOT NULL,
     name TEXT NOT NULL,
     ordering TEXT, -- NULL: groups only take turns
     state INTEGER NOT NULL,
-    place INTEGER, -- in the line, kept for life; NULL: it has not joined yet
-    entered_at INTEGER NOT NULL DEFAULT 0, -- when it counted as ready, as a head
+    place INTEGER, -- in the line, kept for life; NULL: not joined yet
+    entered_at INTEGER NOT NULL DEFAULT 0, -- when it counted as ready, for a head
     apart_until INTEGER,
     attempt INTEGER NOT NULL DEFAULT 0,
     interrupted INTEGER NOT NULL DEFAULT 0
@@ -120,7 +120,7 @@ export const create = `
   CREATE INDEX grouped_line ON grouped (queue, name, state, place, seq);
   CREATE INDEX grouped_apart ON grouped (queue, apart_until) WHERE apart_until IS NOT NULL;
 
-  -- Limits: slots in use, jobs that wait for one, and keys of which nobody gets one. most is the limit that was asked for.
+  -- Limits: slots in use, jobs that wait for a slot, and keys on hold. most is the limit that the job asked for.
   CREATE TABLE limit_slots (
     key TEXT NOT NULL, holder TEXT NOT NULL, owner TEXT NOT NULL, most INTEGER NOT NULL, until INTEGER NOT NULL,
     PRIMARY KEY (key, holder)
@@ -134,11 +134,11 @@ export const create = `
   CREATE INDEX limit_waiters_until ON limit_waiters (until);
   CREATE TABLE limit_holds (key TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
-  -- Batches: what is known of one as JSON, and two bits for each of its children, 4,096 to a row.
+  -- Batches: the state as JSON, and two bits for each child, 4,096 children per row.
   CREATE TABLE batches (
     id TEXT PRIMARY KEY,
     seq INTEGER NOT NULL,
-    look_at INTEGER, -- NULL = nobody needs to
+    look_at INTEGER, -- NULL = no look is needed
     ends_at INTEGER NOT NULL,
     state TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
@@ -149,11 +149,11 @@ export const create = `
     batch TEXT NOT NULL, block INTEGER NOT NULL, ended BLOB NOT NULL, failed BLOB NOT NULL, PRIMARY KEY (batch, block)
   ) STRICT, WITHOUT ROWID;
 
-  -- Texts by name, in the order of the names: what steps, schedules, numbers, the audit log and workers are made of (core/kit/texts).
+  -- Texts by name, sorted by name. Steps, schedules, metrics, the audit log and workers are stored as texts (core/kit/texts).
   CREATE TABLE texts (name TEXT PRIMARY KEY, version TEXT NOT NULL, ends_at INTEGER, text TEXT NOT NULL) STRICT;
   CREATE INDEX texts_ends_at ON texts (ends_at) WHERE ends_at IS NOT NULL;
 
-  -- Records of jobs whose queue keeps none, for sqliteStore(). What is searched for stands beside the row, which is JSON.
+  -- Records of jobs whose queue keeps none, for sqliteStore(). The row is JSON; searched members have their own columns.
   CREATE TABLE records (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version TEXT NOT NULL, queue TEXT NOT NULL, job TEXT NOT NULL,
     status TEXT NOT NULL, created_at INTEGER NOT NULL, finished_at INTEGER, guarded_until INTEGER NOT NULL, row TEXT NOT NULL,
@@ -168,13 +168,13 @@ export const create = `
 `;
 
 const dayMs = 86_400_000;
-/** Any word is a version: it was never there. */
+/** Versions are opaque, so any word that was never a version will do. */
 const moved = `'moved'`;
 /** As core/kit/records/metric-rows.ts does. */
 const withoutSpaces = (name: string): string => `replace(replace(${name}, '%', '%25'), ' ', '%20')`;
 const moment = (at: string): string => `printf('%016d', ${at})`;
 
-/** As core/kit/texts/audit.ts does: a moment backwards, then the id with each of its letters backwards. */
+/** As core/kit/texts/audit.ts does: the inverted moment, then the id with each letter inverted. */
 const places = `
   WITH RECURSIVE flipped (at, id, entry, rest, place) AS (
     SELECT at, id, entry, id, printf('%016d', 9999999999999999 - at) FROM audit
@@ -185,7 +185,7 @@ const auditEnd = `at + ${auditKeepMs + dayMs}`;
 
 export const upgrades: ReadonlyMap<number, string> = new Map([
   [
-    8, // version 0.1.0, which kept what is a text now in tables of their own
+    8, // version 0.1.0, which kept today's texts in separate tables
     `
   CREATE TABLE texts (name TEXT PRIMARY KEY, version TEXT NOT NULL, ends_at INTEGER, text TEXT NOT NULL) STRICT;
   CREATE INDEX texts_ends_at ON texts (ends_at) WHERE ends_at IS NOT NULL;

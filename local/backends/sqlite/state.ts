@@ -1,4 +1,4 @@
-/** What the parts of the SQLite backend share. */
+/** The shared state of the SQLite backend. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { Retention } from '../../../core/contract/store.ts';
@@ -18,6 +18,6 @@ export interface SqliteState {
 }
 
 export interface Purgeable {
-  /** Inside a transaction. One step: returns how many rows past their time it removed. */
+  /** Call it inside a transaction. Removes one step of expired rows and returns how many. */
   purgeNow(now: number): number;
 }

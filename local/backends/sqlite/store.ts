@@ -1,4 +1,4 @@
-/** State in one SQLite file, for queues that keep none. The file may be that of a SQLite queue. */
+/** State in one SQLite file, for queues that keep none. A SQLite queue may use the same file. */
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
@@ -46,7 +46,7 @@ export function sqliteStore(
     ...storesOf(texts, clock),
     limits,
     batches,
-    migrate: async () => db.version, // opening the file has done it
+    migrate: async () => db.version, // done when the file was opened
     async diagnose(request) {
       const { sqliteDiagnosis } = await import('./diagnose.ts');
       const of = { db, path: options.path, caller: 'sqliteStore()' };
@@ -93,7 +93,7 @@ function sqliteTable(db: Database, others: readonly Purgeable[]): RecordTable {
     const edge = db.prepare(`
       SELECT created_at AS at, seq FROM records WHERE (created_at, seq) < (?, ?) AND ${path.sql}
       ORDER BY created_at DESC, seq DESC LIMIT 1 OFFSET ${mostLooked - 1}`);
-    /** The last row to look at; undefined = all. */
+    /** The last row to read; undefined = all. */
     const first = path.isAll
       ? undefined
       : (edge.get(at, seq, ...path.values) as { at: number; seq: number } | undefined);

@@ -5,7 +5,7 @@ import { boundsOf } from '../shared/text-range.ts';
 import { stepSize } from './schema.ts';
 import type { Purgeable, SqliteState } from './state.ts';
 
-/** Between steps, so that the jobs of this process and other processes do not wait for long. */
+/** Called between steps, so that other processes and the jobs of this process do not wait for long. */
 const othersRun = (): Promise<unknown> => new Promise(setImmediate);
 
 export function sqliteTexts({ db }: Pick<SqliteState, 'db'>): TextStore & Purgeable {

@@ -11,7 +11,7 @@ import { type NarrowRow, recordColumns } from './rows.ts';
 import { factOf } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
-/** No fetch makes such a nonce. */
+/** Never the nonce of a fetch. */
 const nonce = '~move';
 const forever = Number.MAX_SAFE_INTEGER;
 const heldColumns = `${recordColumns}, body, attempts AS attempt,
@@ -78,7 +78,7 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
       ...[message.facts ? JSON.stringify(message.facts) : null, body],
     ) as { seq: number } | undefined;
     if (!row) return { ok: true, id, duplicate: true };
-    narrowRows.remove({ seq: row.seq, queue, rank, readyAt }); // which a trigger has inserted
+    narrowRows.remove({ seq: row.seq, queue, rank, readyAt }); // inserted by a trigger
     if (!death) lease.run(row.seq, queue, now, attempts, job.interrupted ? 1 : 0);
     const { group, order } = message;
     if (group !== null && death) keepGrouping.run(groupingText(message), row.seq);
@@ -87,7 +87,7 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
     return { ok: true, id, duplicate: false };
   }
 
-  /** Ends the hold, if there is one. */
+  /** Ends the hold and returns its job, if there is one. */
   const freeOne = (queue: string, id: string) => free.get(queue, id) as unknown as FreedRow | undefined;
 
   return {

@@ -13,7 +13,7 @@ interface WaitingRow extends NarrowRow {
 
 export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): PendingJobs {
   const { db, clock, narrowRows, ageingMs } = state;
-  /** It waits while it has a row there. */
+  /** Finds a waiting job by its row in this table. */
   const waitingIn = (table: string, key: string) => `
     SELECT j.seq, j.queue, j.rank, j.ready_at AS readyAt, w.attempt, w.interrupted, j.priority, j.created_at AS createdAt, j.body
     FROM jobs j JOIN ${table} w ON w.seq = j.seq AND ${key}

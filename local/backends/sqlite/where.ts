@@ -1,4 +1,4 @@
-/** The conditions of a list, for both tables that keep records: how its rows are found, and what is then compared. */
+/** The conditions of a list, for both tables with records: how rows are found, and which columns are then compared. */
 
 import type { RecordFilter } from '../../../core/contract/store.ts';
 import { JobState } from '../shared/report-lines.ts';
@@ -14,15 +14,15 @@ export interface Where {
 export interface Path {
   readonly sql: string;
   readonly values: readonly (string | number)[];
-  /** It is all that the filter asks, so that no row is looked at in vain. */
+  /** Whether it covers the whole filter, so that every row that it finds matches. */
   readonly isAll: boolean;
 }
 
 type Table = 'jobs' | 'records';
 
-/** After every id that begins alike. */
+/** Appended to a prefix, it sorts after every id with that prefix. */
 const last = '\u{10ffff}';
-/** Rows that are found in another order than that of the list, if there are at most so many. */
+/** The most rows that may be found out of order and then sorted. */
 const mostFound = 2_000;
 
 const columnsOf = {
@@ -30,7 +30,7 @@ const columnsOf = {
   records: { idempotencyKey: factOf('idempotencyKey'), schedule: factOf('schedule') },
 } as const;
 
-/** Only its index finds rows in the order of the list, or finds few: the newest 10,000 of them are looked at, whatever else is asked. */
+/** Chooses an index that finds few rows, or finds them in the order of the list. At most the newest 10,000 of its rows are read. */
 export function pathOf(db: Database, filter: RecordFilter, table: Table): Path {
   const { idempotencyKey, schedule, tenantId, status } = filter;
   const asked = Object.keys(filter).length;
@@ -53,7 +53,7 @@ function prefixOf({ idPrefix }: RecordFilter, table: Table): Source | null {
   return { sql: `SELECT seq FROM ${table} WHERE id >= ? AND id < ?`, values: [idPrefix, idPrefix + last] };
 }
 
-/** Where the jobs of a status are, which may be few; `null` = among all the others. */
+/** A query for the jobs of a status that may be rare; `null` = there is none. */
 function statusSourceOf({ status, queue }: RecordFilter): Source | null {
   const from = (tables: readonly string[], where: string): Source => ({
     sql: tables
@@ -61,7 +61,7 @@ function statusSourceOf({ status, queue }: RecordFilter): Source | null {
       .join(' UNION ALL '),
     values: queue === undefined ? [] : tables.map(() => queue),
   });
-  const waiting = ['ready', 'delayed', 'grouped']; // of the last also others, which their status then tells apart
+  const waiting = ['ready', 'delayed', 'grouped']; // `grouped` also has other jobs, which the condition on the status removes
   if (status === 'processing') return from(['leases'], 'true');
   if (status === 'retrying') return from(waiting, 'attempt > 0');
   if (status === 'pending') return queue === undefined ? null : from(waiting, 'true');
@@ -78,7 +78,7 @@ function findsFew(db: Database, { sql, values }: Source): boolean {
 }
 
 /**
- * What columns say, of rows that a path has found: `+` keeps SQLite from another index. Whoever lists adds the status.
+ * Conditions on the columns of rows that a path has found: `+` keeps SQLite from using another index. The caller adds the status.
  */
 export function whereOf(filter: RecordFilter, table: Table): Where {
   const { queue, job, tenantId, idempotencyKey, schedule, idPrefix, createdFrom, createdBefore } = filter;
@@ -101,9 +101,9 @@ export function whereOf(filter: RecordFilter, table: Table): Where {
 }
 
 /**
- * What `matchesAttempts` will say, or more: whether the JSON has these letters at all.
+ * A condition that finds at least the rows of `matchesAttempts`: it only checks whether the JSON contains the text.
  *
- * @param error and `reports`: columns
+ * @param error like `reports`, the name of a column
  */
 export function maybeAttempts(filter: RecordFilter, error: string, reports: string): Where {
   const sql: string[] = [];
