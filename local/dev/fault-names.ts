@@ -1,4 +1,4 @@
-/** The faults of `longshore dev`: what each shows, and where it can be caused. */
+/** The faults of `longshore dev`: their texts, and where each can be caused. */
 
 import { systemClock } from '../../core/base/clock.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
@@ -11,27 +11,27 @@ export const skipMs = 3_600_000;
 const infos = {
   kill: {
     label: 'Kill the worker',
-    text: 'Its process ends in the middle of a job, and another one starts. When the lease of the job is over, the job is run again as the next attempt, which is told that the last one was interrupted.',
+    text: 'Its process ends in the middle of a job, and a new one starts. When the lease of the job ends, the next attempt begins; its context says that the last one was interrupted.',
   },
   freeze: {
     label: 'Freeze the worker',
-    text: 'Its process stands still for longer than its lease. A second worker runs the job meanwhile. When the first one goes on, it has lost its lease: what it reports changes nothing.',
+    text: 'Its process is frozen for longer than its lease, and a second worker runs the job meanwhile. When the first worker continues, it has lost its lease, so the end of its attempt changes nothing.',
   },
   'deliver-twice': {
     label: 'Deliver a job twice',
-    text: 'A second copy of its message is sent. The queue drops one that it knows; a job with an idempotency key is skipped the second time. What the queue drops is delivered again in another way: the ack of its first run gets lost.',
+    text: 'A copy of its message is sent. A job with an idempotency key is skipped the second time. If the queue knows the message and drops the copy, the ack of the first run is lost instead, so that the job is delivered again.',
   },
   'lose-lock': {
     label: 'Take away a lease',
-    text: 'The job goes back to the queue while its worker still runs it. Another attempt begins at once, and the end of the first one changes nothing.',
+    text: 'The job returns to the queue while its worker still runs it. Another attempt begins at once, and the end of the first one changes nothing.',
   },
   'fail-next': {
     label: 'Fail the next attempt',
-    text: 'It throws. The job is retried, later each time, until its retries are used up and it is a dead letter.',
+    text: 'The attempt throws. The job is retried with growing delays, until its retries are used up and it becomes a dead letter.',
   },
   'full-disk': {
     label: 'Fill the disk',
-    text: 'For 10 seconds the worker can store nothing: it leases and settles no jobs, and what its jobs enqueue is refused. Then it goes on. Jobs that it could not settle are run again.',
+    text: 'For 10 seconds the worker can store nothing: it cannot lease or settle jobs, and its jobs cannot enqueue. Then it continues. Jobs that it could not settle run again.',
   },
   'skip-hour': {
     label: 'Skip an hour',
@@ -41,12 +41,12 @@ const infos = {
 
 export type FaultName = keyof typeof infos;
 
-/** In the memory of one process there is nothing left after a kill, and no second worker. */
+/** These need a queue outside the worker's process, because jobs must survive a kill, and a second worker must reach them. */
 const needOthers: readonly FaultName[] = ['kill', 'freeze'];
 
 export const isAlone = ({ name }: QueueBackend): boolean => name === 'memory' || name === 'sync';
 
-/** Those that can be caused here. */
+/** The faults that can be caused with this app and backend. */
 export function faultInfos(app: App, backend: QueueBackend): readonly FaultInfo[] {
   if (backend.name === 'sync') return []; // it has no worker: each job runs where it is enqueued
   const leftOut: FaultName[] = isAlone(backend) ? [...needOthers] : [];

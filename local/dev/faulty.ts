@@ -1,4 +1,4 @@
-/** A backend that can be told to fail: what the worker of `longshore dev` works on. */
+/** Wraps the backend of the worker of `longshore dev`, so that it fails on demand. */
 
 import type { Clock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
@@ -15,7 +15,7 @@ import { aborted } from '../waiting.ts';
 
 export type FaultyBackend = ReturnType<typeof faulty>;
 
-/** What a handler's end is told when its ack has got lost, and how the job comes back. */
+/** A job whose ack was lost becomes ready again at once, and the attempt counts. */
 export const again = { delayMs: 0, countAttempt: true } as const;
 
 export function faulty(inner: QueueBackend, clock: Clock, running: ReturnType<typeof createRunning>) {
@@ -24,7 +24,7 @@ export function faulty(inner: QueueBackend, clock: Clock, running: ReturnType<ty
   let fetches = 0;
   /** Ends the fetches that wait for jobs. */
   let wake = new AbortController();
-  /** Tokens of leases whose ack does not arrive. */
+  /** Tokens of leases whose ack will be lost. */
   const unacked = new Set<string>();
 
   function checkDisk(during: string): void {
@@ -132,7 +132,7 @@ export function faulty(inner: QueueBackend, clock: Clock, running: ReturnType<ty
       hold?.free();
       hold = null;
     },
-    /** Whether a job runs, or may be about to. */
+    /** Whether a job runs, or a fetch may bring one. */
     get isBusy(): boolean {
       return running.size > 0 || fetches > 0;
     },
@@ -142,13 +142,13 @@ export function faulty(inner: QueueBackend, clock: Clock, running: ReturnType<ty
 function full(during: string): LongshoreError {
   return new LongshoreError(
     'STORAGE_FULL',
-    `The disk is full while ${during}, as you have asked for; nothing of this call was stored. It ends by itself.`,
+    `The disk is full while ${during}, because you caused this fault. Nothing of this call was stored. The fault ends by itself.`,
   );
 }
 
 interface Leased {
   readonly id: string;
-  /** Counted as events count it. */
+  /** Number of the attempt, as in events. */
   readonly attempt: number;
   readonly lease: JobLease;
 }
@@ -162,7 +162,7 @@ export type SettledEvent = Extract<LongshoreEvent, { type: 'job.settled' }>;
 
 const mostPast = 1_000;
 
-/** What a worker has leased and what it runs, as a wrapper of its backend and its events see it. */
+/** Tracks the leases of a worker, by a wrapper of its backend, and its running attempts, by its events. */
 export function createRunning() {
   const leased = new Map<string, Leased>();
   const running = new Map<string, RunningAttempt>();
@@ -171,11 +171,11 @@ export function createRunning() {
   const keyOf = ({ id, attempt }: { id: string; attempt: number }) => `${id} ${attempt}`;
 
   return {
-    /** All that a fault could be about. */
+    /** Number of leased jobs. */
     get size(): number {
       return leased.size;
     },
-    /** The one that began first. */
+    /** The attempt that began first. */
     first: (): RunningAttempt | null => [...running.values()][0] ?? null,
     lease(leases: readonly JobLease[]): void {
       for (const lease of leases) {
@@ -183,7 +183,7 @@ export function createRunning() {
         if (one) leased.set(keyOf(one), one);
       }
     },
-    /** Its attempt is over, also when the queue could not be asked to settle it. */
+    /** The attempt has ended, even if the queue could not settle it. */
     end(lease: JobLease): void {
       const one = leasedOf(lease);
       if (!one) return;
@@ -203,7 +203,7 @@ export function createRunning() {
       if (past.length > mostPast) past.shift();
       for (const listener of [...listeners]) listener(event);
     },
-    /** Resolves with the first event that `matches`, be it one of the last. */
+    /** Resolves with the first event that matches, which may be a recent one. */
     find<E extends AttemptEvent>(matches: (event: AttemptEvent) => event is E): Promise<E> {
       const found = past.find(matches);
       if (found) return Promise.resolve(found);
@@ -216,12 +216,12 @@ export function createRunning() {
         listeners.add(listener);
       });
     },
-    /** The attempt that has just begun. */
+    /** The attempt of an event that it has begun. */
     of: (event: { id: string; attempt: number }): RunningAttempt | null => running.get(keyOf(event)) ?? null,
   };
 }
 
-/** `null` for what is no message of Longshore: it is refused before a handler sees it. */
+/** `null` = no message of Longshore, which is refused before a handler runs. */
 function leasedOf(lease: JobLease): Leased | null {
   try {
     const { identifier, attempts } = JSON.parse(lease.body) as { identifier?: unknown; attempts?: unknown };

@@ -1,4 +1,4 @@
-/** What a child of `longshore dev` does: it is the worker, or the dashboard. */
+/** A child of `longshore dev`: the worker or the dashboard. */
 
 import { type Clock, systemClock } from '../../core/base/clock.ts';
 import { isBackend } from '../../core/kernel/enqueue/backends.ts';
@@ -25,9 +25,9 @@ type PartInput = Pick<Input, 'io' | 'session' | 'note'>;
 
 interface PartOptions {
   readonly channel: ChannelEnd;
-  /** Where the dashboard is served at first; `undefined` = the usual one. */
+  /** First port of the dashboard; `undefined` = the default. */
   readonly port: number | undefined;
-  /** Runs the worker with what the session gives, until it is stopped. */
+  /** Runs the worker until it is stopped. */
   work(session: Session): Promise<Result>;
 }
 
@@ -40,7 +40,7 @@ export async function runPart(input: PartInput, { channel, port, work }: PartOpt
   channel.channel?.unref();
   const hasFaults = begin.hasFaults && io.env.NODE_ENV !== 'production';
   if (hasFaults) {
-    // Before the config is loaded: it gives this clock to its backend.
+    // Before the config is loaded, because it passes this clock to its backend.
     const clock = movingClock({ ...systemClock });
     Object.assign(systemClock, clock);
     clock.skip(begin.aheadMs);
@@ -61,7 +61,7 @@ export async function runPart(input: PartInput, { channel, port, work }: PartOpt
   return { data: {}, text: '' };
 }
 
-/** The worker serves what nobody else can show, when it has started. Returns how to end that. */
+/** Serves the dashboard in the worker if no other process can read its queue. Returns a function that ends this. */
 async function serveWhenAsked(
   { session, note }: PartInput,
   supervisor: Peer<SupervisorCalls>,
@@ -112,7 +112,7 @@ async function withFaults(
     async backends() {
       const all = await session.backends();
       if (isBackend(all)) return worker.backend;
-      // Of several, the first has the faults.
+      // With several backends, only the first has the faults.
       const changed = Object.entries(all).map(([name, one]) => [name, one === queue ? worker.backend : one]);
       return Object.fromEntries(changed);
     },
@@ -125,7 +125,7 @@ interface Timer {
   cancel(): void;
 }
 
-/** A clock that can be moved ahead, with everything that waits for it. */
+/** A clock that can skip ahead; its timers run when they are due. */
 function movingClock({ now: realNow, after }: Clock): Clock & { skip(ms: number): void } {
   let aheadMs = 0;
   const timers = new Set<Timer>();
@@ -160,14 +160,14 @@ function movingClock({ now: realNow, after }: Clock): Clock & { skip(ms: number)
 
 interface ServingOptions {
   readonly supervisor: Peer<SupervisorCalls>;
-  /** What the supervisor may ask: gets what it may ask of a dashboard. */
+  /** Handlers for calls of the supervisor. Those of the dashboard are added here. */
   readonly calls: Partial<DashboardCalls>;
-  /** For the first time; `undefined` = the usual one. */
+  /** First port; `undefined` = the default. */
   readonly port: number | undefined;
   readonly hasFaults: boolean;
 }
 
-/** Returns how to serve the dashboard in this process; that resolves with how to end it. */
+/** Returns a function that serves the dashboard in this process. It resolves with a function that ends this. */
 function serving(
   { io, session }: Pick<Input, 'io' | 'session'>,
   { supervisor, calls, port, hasFaults }: ServingOptions,

@@ -1,6 +1,6 @@
 /**
- * The processes of `longshore dev`: this program once more for each child, and what they ask one another over the channel that Node opens. Only
- * their supervisor starts them, and only it can be asked.
+ * The processes of `longshore dev`. The supervisor starts this program again for each child. A child can call only the supervisor, over
+ * Node's IPC channel.
  */
 
 import { spawn } from 'node:child_process';
@@ -22,7 +22,7 @@ type Result<Theirs, Name extends keyof Theirs> = Theirs[Name] extends (value: ne
   : never;
 
 export interface Peer<Theirs> {
-  /** Rejects with what the other side throws, and when the channel closes before it has answered. */
+  /** Rejects with the error of the other side, or if the channel closes before the answer. */
   ask<Name extends keyof Theirs & string>(
     name: Name,
     value: Value<Theirs, Name>,
@@ -41,7 +41,7 @@ interface Answer {
   readonly error?: string;
 }
 
-/** @param mine what the other side may ask, by name; each answers with what JSON can hold */
+/** @param mine handlers for calls of the other side, by name; they return JSON values */
 export function connectPeer<Theirs>(end: ChannelEnd, mine: object): Peer<Theirs> {
   const waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
   let lastId = 0;
@@ -69,7 +69,7 @@ export function connectPeer<Theirs>(end: ChannelEnd, mine: object): Peer<Theirs>
     }
   }
 
-  // The same channel carries the files that a child imports.
+  // The channel also carries the names of the files that a child imports.
   end.on('message', (message: Partial<Question & Answer> | null) => {
     if (typeof message?.question === 'string') void reply(message as Question);
     else if (typeof message?.answer === 'number') settle(message as Answer);
@@ -89,11 +89,11 @@ export function connectPeer<Theirs>(end: ChannelEnd, mine: object): Peer<Theirs>
 
 const gone = 'The other process has ended.';
 
-/** How the dashboard is served, however often its process is started again. */
+/** Settings of the dashboard that survive a restart of its process. */
 export interface Serve {
   /** Signs sessions. */
   readonly secret: string;
-  /** Where it was before; `null` = as the command line says. */
+  /** The port so far; `null` = use the one of the command line. */
   readonly port: number | null;
 }
 
@@ -105,9 +105,9 @@ export interface Served {
 export interface Begin {
   /** `null` for the worker. */
   readonly dashboard: Serve | null;
-  /** How far time has been moved. */
+  /** How far the clock is ahead. */
   readonly aheadMs: number;
-  /** The process that stands still, to be woken should the supervisor die; `null` = none does. */
+  /** The frozen process, which must be woken if the supervisor dies; `null` = none. */
   readonly frozenPid: number | null;
   readonly hasFaults: boolean;
 }
@@ -123,54 +123,54 @@ export interface Caught extends AttemptName {
   readonly job: string;
 }
 
-/** A `type` and no `interface`: the names are looked up. */
+/** A `type`, because names of an `interface` could not be looked up. */
 export type SupervisorCalls = {
   begin(none: null): Begin;
-  /** The worker runs. `isAlone`: its queue is in its memory, so that only it can serve the dashboard; it does so unless it gets `null`. */
+  /** The worker runs. `isAlone`: its queue is in memory, so only the worker can serve the dashboard; `null` = it should not. */
   ready(worker: { isAlone: boolean }): Promise<Serve | null>;
   serving(dashboard: Served): void;
-  /** Asked by the dashboard. */
+  /** Called by the dashboard. */
   cause(fault: { name: string }): Promise<FaultResult>;
-  /** A worker is about to be killed or frozen in an attempt. */
+  /** A worker will be killed or frozen during an attempt. */
   caught(attempt: Caught): void;
 };
 
 export type DashboardCalls = {
-  /** Another link. */
+  /** Creates another link. */
   link(none: null): string;
   skip(time: { ms: number }): void;
 };
 
 export type WorkerCalls = DashboardCalls & {
   cause(fault: { name: string }): Promise<FaultResult>;
-  /** Takes no more jobs. Resolves when none runs, or after a while, with how many do. */
+  /** Stops taking jobs. Resolves with the number of running jobs, when it is 0 or after a while. */
   hold(none: null): Promise<number>;
   free(none: null): void;
-  /** What stood still goes on. */
+  /** The frozen worker continues. */
   thawed(none: null): void;
-  /** Resolves when it begins a later attempt of the same job. */
+  /** Resolves when the worker begins a later attempt of the same job. */
   begins(after: AttemptName): Promise<void>;
-  /** Resolves when this attempt is over. `settled`: whether its end changed anything. */
+  /** Resolves when this attempt has ended. `settled`: whether the queue accepted its end. */
   ends(attempt: AttemptName): Promise<{ settled: boolean }>;
 };
 
 export interface Child<Calls> {
   readonly pid: number;
   readonly peer: Peer<Calls>;
-  /** The files that it imports, each as it was when it was read. */
+  /** The imported files, each with its stamp when it was read. */
   readonly stamps: ReadonlyMap<string, string>;
   readonly hasEnded: () => boolean;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   signal(name: NodeJS.Signals): void;
-  /** Asks it to end, and ends it after a while: its code may never wait, and the save that mends it must count. */
+  /** Asks the child to end, and kills it after a while: its code may block, and saving a fix must still restart it. */
   stop(): Promise<void>;
-  /** The same for one that has been asked. */
+  /** The same for a child that was already asked to end. */
   end(): Promise<void>;
 }
 
 const killAfterMs = 20_000;
 
-/** It ends when its parent has ended, however that came. @param argv its file and what stands after it; @param mine what it may ask of this process */
+/** Starts a child, which ends when its parent ends. @param argv its file and arguments; @param mine handlers for calls of the child */
 export function startChild<Calls>(
   argv: readonly string[],
   mine: (child: Child<Calls>) => object,

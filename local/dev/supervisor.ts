@@ -1,6 +1,6 @@
 /**
- * `longshore dev`: runs the worker as a process of its own, and runs it again when a file that it imports has changed. It loads no
- * code of the app itself.
+ * `longshore dev`: runs the worker as a child process, and restarts it when a file that it imports has changed. The supervisor itself
+ * loads no code of the app.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -23,17 +23,17 @@ import {
 } from './processes.ts';
 
 export interface SuperviseOptions {
-  /** Takes a line for people. */
+  /** Prints a line. */
   note(text: string): void;
-  /** Calls `act` whenever somebody types Enter, and returns how to stop that; Enter prints another link. `null`: there is no dashboard. */
+  /** Calls `act` at each Enter, to print another link. Returns a function that stops this. `null` = there is no dashboard. */
   readonly keyboard: { onEnter(act: () => void): () => void } | null;
 }
 
 type WorkerChild = Child<WorkerCalls>;
 
 /**
- * Resolves with the exit code of the worker, after a signal to this process has ended it.
- * @param argv its file and what stands after it
+ * Resolves with the exit code of the worker after a signal to this process.
+ * @param argv the file and the arguments of this process
  */
 export async function supervise(
   argv: readonly string[],
@@ -83,19 +83,19 @@ export async function supervise(
   function startDashboard(serve: Serve): Child<DashboardCalls> {
     const child = startChild<DashboardCalls>(argv, (self) => callsOf(self, serve));
     void child.ended.then(({ code }) => {
-      if (code !== 0 && !ending.signal.aborted) note('The worker goes on without a dashboard.');
+      if (code !== 0 && !ending.signal.aborted) note('The worker continues without a dashboard.');
     });
     return child;
   }
 
-  /** Resolves when the worker shall be started again, or when all shall end. */
+  /** Resolves when the worker must be restarted, or everything must end. */
   async function over(child: WorkerChild): Promise<void> {
     const killed = new AbortController();
     let isWanted = true;
     void child.ended.then(({ code, signal }) => {
       if (!isWanted || ending.signal.aborted) return;
       if (faults.hasKilled(child)) killed.abort();
-      else note(`It has ended with ${signal ?? `exit code ${code}`}. Save a file to run it again.`);
+      else note(`The worker ended with ${signal ?? `exit code ${code}`}. Save a file to run it again.`);
     });
     await changed(child.stamps, AbortSignal.any([ending.signal, killed.signal]));
     isWanted = false;
@@ -104,8 +104,8 @@ export async function supervise(
 
   const onSignal = (signal: NodeJS.Signals) => {
     ending.abort();
-    faults.thaw(); // what stands still hears of no signal
-    // A worker takes a Ctrl-C that comes twice for one.
+    faults.thaw(); // a frozen process gets no signals
+    // The worker may get the Ctrl-C twice, which it counts once.
     const name = signal === 'SIGINT' ? signal : 'SIGTERM';
     for (const child of [worker, faults.second(), dashboard.child()]) child?.signal(name);
   };
@@ -128,13 +128,12 @@ export async function supervise(
 }
 
 const lookMs = 200;
-/** Looking takes at most about this share of the time, however many files there are. */
+/** Checking files takes at most about this share of the time, for any number of files. */
 const share = 0.1;
 
 /**
- * Resolves when a file that the worker imports has changed and has then stayed as it is for one look, or when `signal` aborts.
- * Compares what is on the disk, several times a second: a file that is replaced instead of written, a new one, and a folder of
- * another machine are then seen like any other. `node --watch` follows the old file when an editor saves by renaming.
+ * Resolves when an imported file has changed and then stayed the same for one check, or when `signal` aborts. Compares files on the disk
+ * several times a second. This also works for replaced files, new files and network folders; `node --watch` misses a save by renaming.
  */
 async function changed(stamps: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> {
   let last: string | null = null;
@@ -150,7 +149,7 @@ async function changed(stamps: ReadonlyMap<string, string>, signal: AbortSignal)
   }
 }
 
-/** The dashboard: a process of its own, so that it outlives a worker that is killed. */
+/** The dashboard is a process of its own, so that it survives when the worker is killed. */
 type DashboardChild = Child<DashboardCalls>;
 
 interface DashboardPorts {
@@ -162,12 +161,12 @@ function createDashboardChild({ note, start }: DashboardPorts) {
   const secret = randomBytes(32).toString('base64url');
   let port: number | null = null;
   let child: DashboardChild | null = null;
-  /** Who gives out links: the child, or a worker whose queue nobody else can show. */
+  /** The process that creates links: the child, or a worker with its queue in memory. */
   let server: DashboardChild | null = null;
   let isOutdated = false;
   return {
     child: () => child,
-    /** A worker runs, with the code of now. Resolves with how it serves the dashboard itself; `null` = it does not. */
+    /** A worker runs with the current code. Resolves with the settings to serve the dashboard itself; `null` = it should not. */
     async ready(isAlone: boolean): Promise<Serve | null> {
       if (isAlone) return { secret, port };
       if (isOutdated) await child?.stop();
@@ -175,7 +174,7 @@ function createDashboardChild({ note, start }: DashboardPorts) {
       isOutdated = false;
       return null;
     },
-    /** Until a worker runs with the new code, the old one goes on. */
+    /** The code has changed. The old dashboard continues until a worker runs with the new code. */
     outdated(): void {
       isOutdated = true;
     },
@@ -185,7 +184,7 @@ function createDashboardChild({ note, start }: DashboardPorts) {
         note('The dashboard, by a link that works once (Enter prints another one):');
         note(served.link);
       }
-      port = served.port; // the page that is open finds it there after a restart
+      port = served.port; // an open page finds the dashboard there after a restart
     },
     link(): void {
       server?.peer.ask('link', null).then(note, () => {});
@@ -198,18 +197,18 @@ function createDashboardChild({ note, start }: DashboardPorts) {
 
 interface FaultPorts {
   note(text: string): void;
-  /** Moves the time of what is no worker. */
+  /** Moves the clocks of all processes except the workers. */
   skip(ms: number): Promise<void>;
-  /** `null` = it does not run. */
+  /** `null` = no worker runs. */
   worker(): WorkerChild | null;
-  /** Beside the other one. `ready` is called when it runs. */
+  /** Starts a second worker. `ready` is called when it runs. */
   startWorker(ready: () => void): WorkerChild;
 }
 
-/** A worker that stands still goes on then, whatever became of its job. */
+/** A frozen worker continues after this time in any case. */
 const longestFreezeMs = 60_000;
 
-/** The faults, as the supervisor causes them: with processes, and with the time of all of them. */
+/** The part of the faults that the supervisor causes: on processes and their clocks. */
 export function createFaults({ note, skip: skipOthers, worker, startWorker }: FaultPorts) {
   const killed = new WeakSet<object>();
   let frozen: Child<unknown> | null = null;
@@ -223,7 +222,7 @@ export function createFaults({ note, skip: skipOthers, worker, startWorker }: Fa
     second?.peer.ask('thawed', null).catch(ignore);
   }
 
-  /** Until a second worker has begun the job anew. */
+  /** Keeps the worker frozen until a second worker has begun the job again. */
   async function freeze(child: WorkerChild, attempt: AttemptName): Promise<void> {
     frozen = child;
     const ready = Promise.withResolvers<void>();
@@ -241,8 +240,8 @@ export function createFaults({ note, skip: skipOthers, worker, startWorker }: Fa
     if (ended)
       note(
         ended.settled
-          ? 'The worker goes on. Its job had not been begun anew, so its end counts.'
-          : `The worker goes on. It has lost the lease of ${attempt.id}: its end of attempt ${attempt.attempt} changed nothing.`,
+          ? 'The worker continues. No other worker had begun its job, so the end of its attempt counts.'
+          : `The worker continues. It had lost the lease of ${attempt.id}, so the end of attempt ${attempt.attempt} changed nothing.`,
       );
     await other.stop();
     second = null;
@@ -253,7 +252,9 @@ export function createFaults({ note, skip: skipOthers, worker, startWorker }: Fa
     try {
       if (running > 0) {
         const jobs = running === 1 ? '1 job still runs' : `${running} jobs still run`;
-        return { message: `${jobs}, and an hour would end every lease. Ask again when nothing runs.` };
+        return {
+          message: `${jobs}, and skipping an hour would end their leases. Try again when no job runs.`,
+        };
       }
       aheadMs += skipMs;
       await Promise.all([first.peer.ask('skip', { ms: skipMs }), skipOthers(skipMs)]);
@@ -266,7 +267,7 @@ export function createFaults({ note, skip: skipOthers, worker, startWorker }: Fa
   return {
     aheadMs: () => aheadMs,
     frozenPid: () => frozen?.pid ?? null,
-    /** The worker that stands in for one that is frozen. */
+    /** The worker that replaces a frozen one. */
     second: () => second,
     hasKilled: (child: object) => killed.has(child),
     thaw,
@@ -276,8 +277,8 @@ export function createFaults({ note, skip: skipOthers, worker, startWorker }: Fa
     },
     async cause(name: string): Promise<FaultResult> {
       const first = worker();
-      if (!first) throw new Error('No worker runs. Mend what has ended it, and save the file.');
-      if (second) throw new Error('A worker stands still at the moment. Wait until it goes on.');
+      if (!first) throw new Error('No worker runs. Fix the error that ended it, and save the file.');
+      if (second) throw new Error('A worker is frozen. Wait until it continues.');
       return name === 'skip-hour' ? skip(first) : first.peer.ask('cause', { name });
     },
   };

@@ -1,4 +1,4 @@
-/** The faults that a worker of `longshore dev` causes itself, on a job that it runs or on the next one. */
+/** The faults that a worker of `longshore dev` causes by itself, on a running job or the next one. */
 
 import { sleep } from '../../core/base/clock.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
@@ -20,7 +20,7 @@ import {
 } from './faulty.ts';
 import type { Peer, SupervisorCalls, WorkerCalls } from './processes.ts';
 
-/** `message`: what is done. `over`: it was done. */
+/** `message`: what happens. `over`: resolves when it is done. */
 interface Deed extends FaultResult {
   readonly over: Promise<void>;
 }
@@ -35,7 +35,7 @@ interface FaultyWorker {
 const longestHoldMs = 5_000;
 const lookMs = 20;
 
-/** @param report for what was done later than it was asked for */
+/** @param report called with the message of a fault that waited for a job */
 export function faultyWorker(
   app: App,
   inner: QueueBackend,
@@ -45,11 +45,11 @@ export function faultyWorker(
   const running = createRunning();
   const queue = faulty(inner, app.clock, running);
   const names = faultInfos(app, inner).map(({ name }) => name);
-  /** What happens to the next attempt. */
+  /** The fault for the next attempt. */
   let armed: FaultName | null = null;
   app.events.on(running.event);
 
-  /** The supervisor hears of it first: afterwards nobody could say why this process has ended, or stands still. */
+  /** Informs the supervisor first, because this process cannot do so after the signal. */
   async function signalled(fault: FaultName, { id, job, attempt }: RunningAttempt, signal: NodeJS.Signals) {
     await supervisor.ask('caught', { fault, id, job, attempt });
     process.kill(process.pid, signal);
@@ -57,12 +57,12 @@ export function faultyWorker(
 
   const deeds: Partial<Record<FaultName, (run: RunningAttempt) => Promise<Deed>>> = {
     kill: async (run) => ({
-      message: `The worker is killed while it runs ${named(run)}. When its lease is over, attempt ${run.attempt + 1} begins.`,
+      message: `The worker is killed while it runs ${named(run)}. When its lease ends, attempt ${run.attempt + 1} begins.`,
       over: signalled('kill', run, 'SIGKILL'),
     }),
-    // By itself, so that it never stands still in a transaction, which the others would wait for.
+    // The worker freezes itself here, so that it never holds a transaction that the others wait for.
     freeze: async (run) => ({
-      message: `The worker stands still while it runs ${named(run)}. When its lease is over, a second worker begins attempt ${run.attempt + 1}; then the first one goes on.`,
+      message: `The worker is frozen while it runs ${named(run)}. When its lease ends, a second worker begins attempt ${run.attempt + 1}; then the first worker continues.`,
       over: signalled('freeze', run, 'SIGSTOP'),
     }),
     'deliver-twice': async (run) => ({ message: await deliverTwice(app, queue, run), over: none }),
@@ -77,7 +77,7 @@ export function faultyWorker(
       const message = `${named(run)} fails.`;
       return {
         message,
-        over: Promise.reject(new Error('This attempt fails because you have asked for it.')),
+        over: Promise.reject(new Error('This attempt fails because you caused a fault.')),
       };
     },
   };
@@ -98,17 +98,19 @@ export function faultyWorker(
     if (!names.includes(name)) throw new Error(`There is no fault "${name}" here.`);
     if (name === 'full-disk') {
       queue.fillDisk(diskFullMs);
-      return { message: `The worker finds the disk full for ${diskFullMs / 1000} seconds.` };
+      return { message: `The disk of the worker is full for ${diskFullMs / 1000} seconds.` };
     }
     const run = name === 'fail-next' ? null : running.first();
     if (!run) {
       armed = name as FaultName;
       const message =
-        name === 'fail-next' ? 'The next attempt fails.' : 'No job is running: it happens to the next one.';
-      return { message: `${message} Enqueue one if none waits.` };
+        name === 'fail-next'
+          ? 'The next attempt fails.'
+          : 'No job is running, so the fault waits for the next one.';
+      return { message: `${message} If no job is waiting, enqueue one.` };
     }
     const { message, over } = await deeds[name as FaultName]!(run);
-    void over.catch(() => {}); // a supervisor that is gone takes this process with it
+    void over.catch(() => {}); // fails only if the supervisor is gone, and this process ends then too
     report(message);
     return { message };
   }
@@ -143,14 +145,14 @@ const none = Promise.resolve();
 
 const named = ({ job, id, attempt }: RunningAttempt): string => `${job} ${id} (attempt ${attempt})`;
 
-/** Delivers a message a second time, in whatever way the queue lets it. Resolves with what was done, and what will come of it. */
+/** Delivers a message a second time, in the way that the queue allows. Resolves with a message that describes it. */
 async function deliverTwice(app: App, queue: FaultyBackend, run: RunningAttempt): Promise<string> {
   const ring = app.keyRing();
   const { lease } = run;
   const first = readEnvelope(lease.body, { ring, now: app.clock.now(), maxBytes: app.maxBodyBytes });
   const { job, priority, context, idempotencyKey } = first;
   const what = `${run.job} ${run.id}`;
-  // A sender that tries again makes a message of its own with the same key; without one it can only be the same message.
+  // With a key, the copy is a new message with the same key, like that of a sender that tries again. Otherwise it is the same message.
   const copy =
     idempotencyKey === null
       ? first
@@ -169,11 +171,11 @@ async function deliverTwice(app: App, queue: FaultyBackend, run: RunningAttempt)
       ...(facts && { facts }),
     },
   ]);
-  if (!sent?.ok) throw sent?.error ?? new Error('The queue has not taken the copy.');
+  if (!sent?.ok) throw sent?.error ?? new Error('The queue did not accept the copy.');
   if (copy !== first)
-    return `${what} was sent again as ${copy.identifier} with the same idempotency key: it waits for the first one, and is then skipped.`;
+    return `${what} was sent again as ${copy.identifier} with the same idempotency key. It waits for the first job and is then skipped.`;
   if (!sent.duplicate)
-    return `The message of ${what} was sent again, and the queue took it: the job has no idempotency key, so it runs twice.`;
+    return `The message of ${what} was sent again, and the queue accepted it. The job has no idempotency key, so it runs twice.`;
   queue.loseAck(lease);
-  return `The message of ${what} was sent again: the queue knew its id and dropped it. Now the ack of its attempt ${run.attempt} gets lost, so it is delivered again and runs twice.`;
+  return `The message of ${what} was sent again, but the queue knew its id and dropped it. So the ack of attempt ${run.attempt} is lost instead: the job is delivered again and runs twice.`;
 }

@@ -1,63 +1,63 @@
-/** What a backend offers so that a backlog can move with its history. */
+/** The contract of a backend for moving a backlog with its history. */
 
 import type { AbandonReason, AttemptReport, Progress } from '../../core/contract/outcome.ts';
 import type { OutgoingMessage, SendResult } from '../../core/contract/queue.ts';
 
-/** A waiting message or a dead letter, with all that another backend needs to go on with it. */
+/** A waiting message or a dead letter, with everything that another backend needs to continue it. */
 export interface MovedJob {
-  /** `notBefore` is never null: of a ready message it is the moment since which it has been ready. */
+  /** `notBefore` is never null: for a ready message it is the time since which it has been ready. */
   readonly message: OutgoingMessage;
   readonly createdAt: number;
-  /** How many have begun. */
+  /** Number of attempts that have begun. */
   readonly attempts: number;
   readonly interrupted: boolean;
   readonly reports: readonly AttemptReport[];
   readonly progress: Progress | null;
-  /** `null` = it waits. */
+  /** `null` = it is waiting. */
   readonly death: { readonly reason: AbandonReason; readonly error: string; readonly at: number } | null;
 }
 
 /**
- * How a backlog moves between backends. Workers, `clear` and the reaper cannot reach a held message until `release` or `remove`, even
- * when the process that took it has ended. It counts as leased. The order is `hold`, `put` there, `remove` here, `release` there: it
- * can stop anywhere and begin again, and nothing runs twice.
+ * Moves a backlog between backends. Workers, `clear` and the reaper cannot reach a held message until `release` or `remove`, even if the
+ * process that holds it has ended. It counts as leased. The order is `hold`, `put` at the goal, `remove` at the origin, `release` at the
+ * goal. A move can stop at any point and begin again, and no job runs twice.
  */
 export interface QueueTransfer {
-  /** Takes up to `max` waiting messages in their order, ready before delayed. Their attempts do not count. */
+  /** Holds up to `max` waiting messages in order, ready before delayed. This does not count as an attempt. */
   hold(queue: string, max: number): Promise<MovedJob[]>;
-  /** All held messages, of any process. */
+  /** Up to `max` held messages, of any process. */
   held(queue: string, max: number): Promise<MovedJob[]>;
-  /** Stores messages of one queue as they are: waiting ones held, dead ones as dead letters. A known id changes nothing and is a duplicate. */
+  /** Stores messages of one queue: waiting ones as held, dead ones as dead letters. A known id is a duplicate and changes nothing. */
   put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
-  /** Requeues held messages as they were; returns how many. One whose cancellation was requested meanwhile is cancelled now. */
+  /** Requeues held messages unchanged; returns how many. Cancels a message whose cancellation was requested meanwhile. */
   release(queue: string, ids: readonly string[]): Promise<number>;
-  /** Removes held messages and their records. `false`: it is not held, or its cancellation was requested: then it is cancelled now. */
+  /** Removes held messages and their records. `false` = not held, or cancelled now because that was requested meanwhile. */
   remove(queue: string, ids: readonly string[]): Promise<boolean[]>;
 }
 
-/** What a queue that cannot hold messages may offer, so that delayed ones, attempts and dead letters move too. */
+/** Optional for a queue that cannot hold messages, so that delayed messages, attempts and dead letters move too. */
 export interface PartialTransfer {
-  /** The next delayed messages, which stay where they are: up to `max`, and at least one if there are any. */
+  /** Reads the next delayed messages, which stay in the queue: up to `max`, and at least one if there are any. */
   delayed(queue: string, max: number): Promise<MovedJob[]>;
-  /** Removes messages that still wait for their time; `false` for any other. */
+  /** Removes messages that are still delayed; `false` for any other. */
   removeDelayed(queue: string, ids: readonly string[]): Promise<boolean[]>;
-  /** Stores messages with their attempts: waiting ones queued at once, dead ones as dead letters. Not offered where neither is kept. */
+  /** Stores messages with their attempts: waiting ones in the queue, dead ones as dead letters. Absent if the queue keeps neither. */
   put?(jobs: readonly MovedJob[]): Promise<SendResult[]>;
 }
 
-/** What the `admin` of a backend that can be moved offers besides. Neither: only what is ready moves, and attempts begin anew. */
+/** Optional members of `admin` for moves. Without both, only ready messages move, and attempts start again. */
 export interface MovableAdmin {
-  /** Not offered where messages cannot be held. */
+  /** Absent if messages cannot be held. */
   readonly transfer?: QueueTransfer;
-  /** Used where there is no `transfer`. */
+  /** Used if there is no `transfer`. */
   readonly partialTransfer?: PartialTransfer;
 }
 
 export const movable = ({ admin = {} }: { readonly admin?: object }): MovableAdmin => admin;
 
 /**
- * Where a job that came from another backend stands in the line of its ordered group: one that has run was ahead of those that came
- * meanwhile. `null` = it has no order, or joins the line when its time comes.
+ * Place of a moved job in the line of its ordered group. A job that has run before goes ahead of later jobs. `null` = the group has no
+ * order, or the job joins the line when it is due.
  */
 export function positionOfMoved({ message, attempts, createdAt }: MovedJob, now: number): number | null {
   const { order, notBefore } = message;

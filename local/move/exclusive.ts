@@ -1,4 +1,4 @@
-/** Keeps two moves from one another, and a move from a backend into itself. */
+/** Prevents two moves at the same time, and a move of a backend into itself. */
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, sleep } from '../../core/base/clock.ts';
@@ -6,13 +6,13 @@ import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { KeyStore } from '../../core/contract/store.ts';
 
 const key = 'longshore:move';
-/** A killed move blocks others for so long. */
+/** A killed move blocks others for this time. */
 const holdMs = 4_000;
 const renewMs = 1_000;
 
 /**
- * Whether both are one queue, whatever their addresses say. It can be known when both have a key store, otherwise it is `false`. Backends
- * of two kinds may share a store and are still two.
+ * Whether both are the same queue, even under different addresses. Always `false` unless both have a key store. Backends of different
+ * kinds are never the same, even if they share a store.
  */
 export async function isSame(from: QueueBackend, to: QueueBackend, clock: Clock): Promise<boolean> {
   if (from === to) return true;
@@ -26,8 +26,8 @@ export async function isSame(from: QueueBackend, to: QueueBackend, clock: Clock)
 }
 
 /**
- * Waits for the lock of a killed move to expire, and calls `waiting` once if that takes time. Returns what ends it; `null`: another
- * move runs.
+ * Waits for the lock of a killed move to expire, and calls `waiting` once if that takes time. Returns a function that releases the lock;
+ * `null` = another move is running.
  */
 export async function exclusive(
   backends: readonly QueueBackend[],
@@ -58,7 +58,7 @@ export async function exclusive(
   let cancel = () => {};
   const renew = () => {
     cancel = clock.after(renewMs, () => {
-      // If it fails the lock expires; held jobs still stay out of the workers' reach.
+      // If this fails, the lock expires. Workers still cannot reach held jobs.
       for (const keys of held) keys.extend(key, owner, clock.now() + holdMs).catch(() => false);
       renew();
     });

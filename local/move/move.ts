@@ -1,7 +1,7 @@
 /**
- * Drains a backlog from one backend into another. Each job is held at the origin, put at the goal and held there too, removed at the
- * origin, and released at the goal. If the process is killed in between, the next move finds the held jobs on both sides and goes on:
- * no job is lost, and none is available to workers on both sides.
+ * Moves a backlog from one backend to another. Each job is held at the origin, put at the goal as held, removed at the origin, and
+ * released at the goal. If the process is killed, the next move finds the held jobs on both sides and continues. No job is lost, and no
+ * job is available to workers on both sides.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -32,15 +32,15 @@ interface MoveOptions {
   readonly to: QueueBackend;
   readonly queues: readonly string[];
   readonly clock: Clock;
-  /** With what stands beside the queues. @default the queues' own */
+  /** The stores of both sides. @default the stores of the queues */
   readonly stores?: readonly [from: SomeStores, to: SomeStores];
-  /** These are some of the source's queues, and work goes on there. */
+  /** Moves only some of the source's queues, so work continues there. */
   readonly isPart?: boolean;
-  /** Asked when a job remembers steps, which are signed anew. May throw `CONFIG`: then these jobs stay. */
+  /** Called for a job with stored steps, which must be signed again. If it throws `CONFIG`, these jobs stay. */
   keyRing(): KeyRing;
-  /** Ends the move after the jobs that are under way. */
+  /** Ends the move after the current batch of jobs. */
   readonly signal: AbortSignal;
-  /** The move waits for jobs that run at the origin or that a killed move had taken. They may come back for so long at most. */
+  /** The move waits for jobs that run at the origin or were taken by a killed move. They may return within `longestMs`. */
   onWaiting(queue: string, longestMs: number): void;
   /** Called with the number of jobs that have left the origin. */
   onMoved(count: number): void;
@@ -55,21 +55,21 @@ interface Refused {
 
 /** Counts of jobs, over all queues. */
 export interface Moved {
-  /** Waiting ones, delayed ones included. */
+  /** Waiting jobs, including delayed ones. */
   waiting: number;
   delayed: number;
   dead: number;
-  /** Of those: already known at the goal, as after a killed move. */
+  /** How many of these were already known at the goal, for example after a killed move. */
   known: number;
-  /** Of those: whose attempts the goal cannot store. */
+  /** How many of these lost their attempts, because the goal cannot store them. */
   reset: number;
-  /** Of those: taken by a killed move, and possibly at the goal already. */
+  /** How many of these were taken by a killed move, and may already be at the goal. */
   unsure: number;
   /** Idempotency keys that were marked as done at the goal. */
   keys: number;
-  /** Jobs whose steps went along. */
+  /** Jobs that were moved with their steps. */
   steps: number;
-  /** Dead letters that stayed, because the goal cannot store those of another queue. */
+  /** Dead letters that stayed, because the goal cannot store moved ones. */
   deadLeft: number;
   readonly refused: Refused[];
 }
@@ -83,10 +83,10 @@ interface Parts {
   readonly moved: Moved;
 }
 
-/** Errors about one job and not the backend: the others go on. */
+/** Errors about one job, not the backend: the other jobs still move. */
 const refusals = ['LIMIT', 'OPTION', 'PAYLOAD', 'ENVELOPE'];
 
-/** Rejects with `CONFLICT`, and moves nothing, where something at the source needs the jobs. */
+/** Rejects with `CONFLICT`, before anything moves, if something at the source still needs the jobs. */
 export async function move(options: MoveOptions): Promise<Moved> {
   const { from, to, queues, signal, clock } = options;
   const [here, there] = options.stores ?? [from.stores ?? {}, to.stores ?? {}];
@@ -125,15 +125,15 @@ export async function move(options: MoveOptions): Promise<Moved> {
 const firstPage = 50;
 const mostBytes = 8 * 1024 * 1024;
 
-/** How many jobs come next: many for speed, but no more than fit into memory and into one statement. */
+/** Size of the next batch: large for speed, but small enough for memory and one statement. */
 function nextSize(size: number, most: number, jobs: readonly MovedJob[]): number {
   const bytes = jobs.reduce((sum, { message }) => sum + message.body.length, 0);
   const fitting = Math.floor((mostBytes * jobs.length) / Math.max(1, bytes));
-  // One page of small ones says little about the next.
+  // Grows slowly, because small jobs on one page say little about the next.
   return Math.max(1, Math.min(most, fitting, 4 * size));
 }
 
-/** A paused queue must not start to run because it was moved. */
+/** Pauses the queue at the goal if it is paused at the origin, so that a move starts no jobs. */
 async function samePause({ from, to }: MoveOptions, queue: string): Promise<void> {
   const [stats] = (await from.admin?.stats(queue)) ?? [];
   if (stats?.paused) await to.admin?.setPaused(queue, true);
@@ -155,7 +155,7 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
     stuck.push(...(await moveSome(parts, queue, left)));
     if (!goal.transfer) parts.moved.unsure += left.length;
   }
-  // All that is held at the goal has left its origin.
+  // All jobs that are held at the goal have left the origin.
   if (origin.holds) await releaseAll(goal, queue);
   let waits = false;
   while (!signal.aborted) {
@@ -180,7 +180,7 @@ async function leasedAt({ admin }: QueueBackend, queue: string): Promise<number>
 
 const has = (jobs: readonly MovedJob[], id: string): boolean => jobs.some(({ message }) => message.id === id);
 
-/** Returns jobs that the goal refuses. They stay held until the others have moved, or they would be taken again and again. */
+/** Moves some jobs, and returns those that the goal refused. These stay held to the end, so that they are not taken again. */
 async function moveSome(parts: Parts, queue: string, taken: readonly MovedJob[]): Promise<MovedJob[]> {
   const { origin, goal, carryKeys, steps, moved, options } = parts;
   const now = options.clock.now();
@@ -191,7 +191,7 @@ async function moveSome(parts: Parts, queue: string, taken: readonly MovedJob[])
   await steps?.drop(refused);
   const removed = await origin.remove(queue, good);
   const [ours, others] = [good.filter((_, i) => removed[i]), good.filter((_, i) => !removed[i])];
-  // Cancelled or released meanwhile: the origin decides what becomes of it.
+  // Cancelled or released meanwhile: the job stays at the origin.
   if (others.length > 0) await goal.transfer?.remove(queue, idsOf(others));
   await steps?.drop(others);
   await goal.transfer?.release(queue, idsOf(ours));
@@ -206,7 +206,7 @@ async function moveSome(parts: Parts, queue: string, taken: readonly MovedJob[])
   return [...stay, ...refused];
 }
 
-/** Those whose steps the goal has now, and those that stay because it cannot have them. */
+/** Copies steps to the goal. Returns the jobs that can move, and the jobs that stay because their steps cannot. */
 async function withSteps(
   { steps, moved }: Parts,
   jobs: readonly MovedJob[],
@@ -248,7 +248,7 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
     const ids = idsOf(good);
     const gone = await deadLetters.discard(ids);
     if (gone < ids.length) {
-      // Some were retried or discarded meanwhile: the origin decides what becomes of them.
+      // Retried or discarded meanwhile: these jobs stay at the origin.
       const others = await lost(from, ids);
       await options.to.admin?.deadLetters.discard(others);
       for (const id of others) stuck.add(id);
@@ -261,14 +261,14 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
   }
 }
 
-/** Those that are at the origin, but no longer dead. */
+/** The ids that still exist at the origin after the discard, so are no longer dead. */
 async function lost({ stores }: QueueBackend, ids: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const id of ids) if (await stores?.records.get(id)) found.push(id);
   return found;
 }
 
-/** Jobs that the goal has, those of them that it had before, and those that it refuses. Throws errors of the goal itself. */
+/** Sorts jobs by result: `good` are at the goal, `known` were there before, `refused` were not stored. Throws errors of the goal itself. */
 function sorted({ moved }: Parts, jobs: readonly MovedJob[], results: readonly SendResult[]) {
   const good: MovedJob[] = [];
   const known = new Set<MovedJob>();
@@ -290,14 +290,14 @@ function sorted({ moved }: Parts, jobs: readonly MovedJob[], results: readonly S
 
 const holdMs = 30_000;
 
-/** As long as a job keeps its key done unless it says otherwise. */
+/** The default of `idempotencyKeepMs`. */
 const keepMs = 86_400_000;
 
-/** Returns what marks at the goal which of some jobs' keys are done, so that it is not done again there, and counts them. */
+/** Returns a function that marks completed keys of some jobs as completed at the goal too, and counts them. */
 function keyCarrier(from: KeyStore, to: KeyStore, owner: string) {
   async function carryOne(key: string, now: number): Promise<boolean> {
     const found = await from.claim(key, owner, now + holdMs);
-    if (found.state === 'running') return false; // its job runs at the origin, and has its key there
+    if (found.state === 'running') return false; // its job runs at the origin and keeps the key there
     if (found.state === 'claimed') {
       const keep = found.value === null ? undefined : { value: found.value, keepUntil: now + keepMs };
       await from.release(key, owner, keep);
@@ -319,7 +319,7 @@ function keyCarrier(from: KeyStore, to: KeyStore, owner: string) {
 }
 
 function keyOf(body: string): string | null {
-  if (!body.includes('"idempotencyKey":"')) return null; // most have none, and need not be parsed
+  if (!body.includes('"idempotencyKey":"')) return null; // most jobs have no key and need not be parsed
   const envelope = readEnvelope(body) as Envelope | null;
   if (typeof envelope?.idempotencyKey !== 'string' || typeof envelope.job !== 'string') return null;
   return guardKey(envelope.job, envelope);

@@ -1,6 +1,6 @@
 /**
- * The two ends of a move. A backend with `admin.transfer` holds jobs and gives them with their history. From any other the ready
- * jobs are fetched, and into any other they are enqueued. Envelopes are read without verifying them: the worker that runs a job does that.
+ * The two sides of a move. A backend with `admin.transfer` holds jobs and passes on their history. From other backends jobs are fetched,
+ * and into other backends they are enqueued. Envelopes are read without verification; the worker verifies them.
  */
 
 import { createHash } from 'node:crypto';
@@ -15,31 +15,31 @@ import { messageFactsOf } from '../../core/envelope/facts.ts';
 import { type MovedJob, movable, type QueueTransfer } from './contract.ts';
 
 export interface Origin {
-  /** Jobs that are held there, by this move or a killed one. */
+  /** Jobs that are held at the origin, by this move or a killed one. */
   leftover(queue: string, max: number): Promise<MovedJob[]>;
-  /** The next jobs, which workers cannot get from now on. `[]` = no job is left that can be taken. */
+  /** Takes the next jobs away from workers. `[]` = no job is left that can be taken. */
   take(queue: string, max: number): Promise<MovedJob[]>;
-  /** `false` = the move has lost the job, so its copy must go. */
+  /** `false` = the move has lost the job, so its copy must be removed. */
   remove(queue: string, jobs: readonly MovedJob[]): Promise<boolean[]>;
   release(queue: string, jobs: readonly MovedJob[]): Promise<unknown>;
-  /** Whether `leftover` has the jobs that a killed move had taken. */
+  /** Whether `leftover` returns the jobs of a killed move. */
   readonly holds: boolean;
-  /** Otherwise they are ready again after so long. */
+  /** If not, they are ready again after this time. */
   readonly comesBackAfterMs: number;
 }
 
 export interface Goal {
   put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
-  /** Holds the copies until the originals are gone. Without it they run as soon as they are put, also those of a killed move. */
+  /** Holds the copies until the originals are gone. Without it copies may run at once, even copies of a killed move. */
   readonly transfer: QueueTransfer | undefined;
-  /** `false`: attempts begin anew there, and dead letters cannot be put. */
+  /** `false` = attempts start again at the goal, and dead letters cannot be put. */
   readonly keepsPast: boolean;
-  /** How many are in hand at once. */
+  /** How many jobs to move at once. */
   readonly mostAtOnce: number;
 }
 
 const pageSize = 500;
-/** Where jobs cannot be held, at most so many may run twice after a killed move. */
+/** If jobs cannot be held, up to this many may run twice after a killed move. */
 const fewAtOnce = 100;
 export const idsOf = (jobs: readonly MovedJob[]): string[] => jobs.map(({ message }) => message.id);
 
@@ -57,7 +57,7 @@ export function originOf(backend: QueueBackend, clock: Clock): Origin {
 }
 
 const leaseMs = 30_000;
-/** A broker of many hosts may answer "empty" though it has jobs: it is believed after so many answers in a row. */
+/** A distributed broker may answer "empty" although it has jobs. So the queue counts as empty after this many such answers. */
 const looks = 2;
 const lookMs = 2_000;
 const mostFetched = 100;
@@ -65,11 +65,11 @@ const mostFetched = 100;
 function fetching(backend: QueueBackend, clock: Clock): Origin {
   const { partialTransfer } = movable(backend);
   const leases = new Map<MovedJob, JobLease>();
-  /** Detects two configs that name one queue: a job that was put comes back. */
+  /** Detects that both configs name the same queue: a moved job comes back. */
   const seen = new Set<string>();
 
   async function fetchSome(queue: string, most: number): Promise<MovedJob[]> {
-    // A backend that can list its delayed jobs is one server: its first answer is true.
+    // A backend that can list delayed jobs is a single server, so its first answer is reliable.
     const [times, waitMs] = partialTransfer ? [1, 0] : [looks, lookMs];
     for (let look = 0; look < times; look++) {
       const request = { queues: [queue], max: Math.min(most, mostFetched), leaseMs, waitMs };
@@ -86,21 +86,21 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
 
   return {
     holds: false,
-    // One server requeues a job at once when its holder's connection ends.
+    // A single server requeues a job at once when the connection of its worker ends.
     comesBackAfterMs: partialTransfer ? 0 : leaseMs,
     leftover: async () => [],
     async take(queue, most) {
       const ready = await fetchSome(queue, most);
       if (ready.length > 0 && ready.every(({ message }) => seen.has(message.id))) throw goesRound();
       const delayed = ready.length > 0 ? [] : ((await partialTransfer?.delayed(queue, most)) ?? []);
-      // Jobs that the goal has refused are still there.
+      // Jobs that the goal refused are still in the list.
       const jobs = [...ready, ...delayed.filter(({ message }) => !seen.has(message.id))];
       for (const { message } of jobs) seen.add(message.id);
       return jobs;
     },
     async remove(queue, jobs) {
       if (jobs.length === 0) return [];
-      // `take` gives leased jobs or delayed ones, never both.
+      // `take` returns leased jobs or delayed jobs, never both.
       const held = jobs.flatMap((job) => leases.get(job) ?? []);
       if (held.length === 0) return partialTransfer!.removeDelayed(queue, idsOf(jobs));
       const acked = await backend.ack(held.map((lease) => ({ lease })));
@@ -123,7 +123,7 @@ const goesRound = (): LongshoreError =>
     'Expected two queues, got jobs that come back after they have moved: both sides are the same queue. Correct one of them.',
   );
 
-/** @param move names this move */
+/** @param move name of this move */
 export function goalOf(backend: QueueBackend, move: string): Goal {
   const { transfer, partialTransfer } = movable(backend);
   if (transfer) return { transfer, keepsPast: true, mostAtOnce: pageSize, put: (jobs) => transfer.put(jobs) };
@@ -137,7 +137,7 @@ export function goalOf(backend: QueueBackend, move: string): Goal {
   };
 }
 
-/** Releases all copies, once no job of the queue is held at the origin. */
+/** Releases all copies. Call it when no job of the queue is held at the origin. */
 export async function releaseAll({ transfer }: Goal, queue: string): Promise<void> {
   for (;;) {
     const held = idsOf((await transfer?.held(queue, pageSize)) ?? []);
@@ -163,7 +163,7 @@ function jobOfLease(lease: JobLease, now: number): MovedJob {
   const envelope = readEnvelope(body) ?? {};
   return {
     message: {
-      // An unreadable one must get the same id each time.
+      // An unreadable job must get the same id each time.
       id: textOr(
         envelope.identifier,
         `unread-${createHash('sha256').update(body).digest('hex').slice(0, 32)}`,
@@ -186,12 +186,12 @@ function jobOfLease(lease: JobLease, now: number): MovedJob {
   };
 }
 
-/** As its sender has said. */
+/** Since when the job is ready, from its envelope. */
 function readySince({ schedule, issuedAt }: Partial<Envelope>, now: number): number {
   return Math.min(now, momentOr(schedule, momentOr(issuedAt, now)));
 }
 
-/** @param record of the origin's own store */
+/** @param record from the store of the origin */
 export function jobOfDeadLetter(dead: DeadLetter, record: JobRecord | null): MovedJob {
   const { id, queue, job, body, reason, error, attempt, diedAt } = dead;
   const envelope = readEnvelope(body) ?? {};

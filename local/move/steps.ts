@@ -1,4 +1,4 @@
-/** The steps of moving jobs: at the goal before a job is, and away from the origin after it. */
+/** Moves the steps of jobs: copied to the goal before a job, and deleted at the origin after it. */
 
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
@@ -10,19 +10,19 @@ import type { MovedJob } from './contract.ts';
 
 export type StepCarrier = NonNullable<ReturnType<typeof stepCarrier>>;
 
-/** `null` = the origin keeps no steps itself, so there are none to carry. */
+/** `null` = the origin has no steps of its own. */
 export function stepCarrier(from: QueueBackend, goal: QueueBackend, signing: Pick<App, 'keyRing' | 'clock'>) {
   const { clock } = signing;
   const kept = from.stores?.steps;
   if (!kept) return null;
   const origin = sealedSteps(kept, signing);
   const to = goal.stores?.steps && sealedSteps(goal.stores.steps, signing);
-  /** Of the jobs in hand. */
+  /** Ids of current jobs whose steps were copied. */
   const carried = new Set<string>();
   const each = async (jobs: readonly MovedJob[], work: (job: MovedJob) => Promise<void>): Promise<void> =>
     forEach(jobs.values(), work);
   return {
-    /** Before the jobs are put. Resolves with those whose steps cannot come along, and why: they must stay. */
+    /** Copies steps before the jobs are put. Resolves with the jobs that must stay because their steps cannot move, and why. */
     async bring(jobs: readonly MovedJob[]): Promise<ReadonlyMap<MovedJob, string>> {
       const stay = new Map<MovedJob, string>();
       await each(jobs, async (job) => {
@@ -38,7 +38,7 @@ export function stepCarrier(from: QueueBackend, goal: QueueBackend, signing: Pic
       });
       return stay;
     },
-    /** The jobs are at the goal, and gone at the origin. Resolves with how many had steps. */
+    /** Deletes steps at the origin after the jobs have moved. Resolves with the number of jobs that had steps. */
     async leave(jobs: readonly MovedJob[]): Promise<number> {
       const ours = jobs.filter(({ message }) => carried.delete(message.id));
       await each(ours, async ({ message: { id, queue } }) => {
@@ -47,7 +47,7 @@ export function stepCarrier(from: QueueBackend, goal: QueueBackend, signing: Pic
       });
       return ours.length;
     },
-    /** They stay at the origin. */
+    /** Deletes the copies for jobs that stay at the origin. */
     async drop(jobs: readonly MovedJob[]): Promise<void> {
       const ours = jobs.filter(({ message }) => carried.delete(message.id));
       await each(ours, ({ message }) => dropCopy(to!, message.id));
@@ -55,8 +55,8 @@ export function stepCarrier(from: QueueBackend, goal: QueueBackend, signing: Pic
   };
 }
 
-/** What the steps of one job do not verify by, or for want of a key. */
+/** Errors when the steps of one job cannot be verified or signed. */
 const unsigned: readonly string[] = ['SIGNATURE', 'UNKNOWN_KEY', 'CONFIG'];
 
 const cannotKeep = (goal: QueueBackend): string =>
-  `OPTION: It remembers steps, and ${goal.name} keeps none: they would be done again. Let it end here.`;
+  `OPTION: The job has stored steps, which ${goal.name} cannot keep, so they would run again. Let it end at the source.`;

@@ -1,4 +1,4 @@
-/** A move's verdict on each store of a backend: it takes along what a job needs to go on, or refuses before anything moves. */
+/** What a move does with each store of a backend: moves it, leaves it, or refuses the move because jobs still need it. */
 
 import type { BatchState } from '../../core/contract/derived/batches.ts';
 import type { StoredSchedule } from '../../core/contract/derived/schedules.ts';
@@ -9,33 +9,33 @@ import { namesIn } from '../../core/features/limits/paused-jobs.ts';
 export type SomeStores = Partial<Stores>;
 
 export interface Sides {
-  /** With the stores beside the queues. */
+  /** Stores of both sides, including separate ones. */
   readonly from: SomeStores;
   readonly to: SomeStores;
   readonly queues: readonly string[];
-  /** All queues of the source. */
+  /** Whether all queues of the source move. */
   readonly whole: boolean;
 }
 
 type StoreName = Exclude<keyof Stores, 'migrate' | 'diagnose' | 'close'>;
 type Verdict = 'moves' | 'stays' | ((sides: Sides) => Promise<string | null>);
 
-/** A store without a verdict does not compile. */
+/** Each store needs a verdict, or this does not compile. */
 export const verdicts: Readonly<Record<StoreName, Verdict>> = {
-  keys: 'moves', // those of moving jobs
-  records: 'moves', // those of moving jobs
+  keys: 'moves', // only keys of moving jobs
+  records: 'moves', // only records of moving jobs
   steps: 'moves',
-  payloads: 'stays', // both sides must have the same
+  payloads: 'stays', // both sides must use the same store
   workers: 'stays',
   metrics: 'stays',
   audit: 'stays',
-  texts: 'stays', // what is made of them has a verdict of its own
-  limits: pausedJobs, // slots and lines begin anew
+  texts: 'stays', // stores that are built on texts have their own verdicts
+  limits: pausedJobs, // slots and waiters start again
   batches: openBatches,
   schedules: storedSchedules,
 };
 
-/** Why nothing may move yet, a sentence each. */
+/** Reasons why the move must not start, one sentence each. */
 export async function reasonsToStay(sides: Sides): Promise<string[]> {
   const found: string[] = [];
   for (const verdict of Object.values(verdicts)) {
@@ -60,7 +60,7 @@ async function pausedJobs({ from, to }: Sides): Promise<string | null> {
   return `Jobs are paused at the source and would run at the target: ${named(names)}. Pause them there, too (longshore jobs pause), or resume them here.`;
 }
 
-/** Children that are looked at, of a batch. */
+/** Children of a batch that are read per page. */
 const pageSize = 1_000;
 const waiting = ['pending', 'retrying'];
 
@@ -95,7 +95,7 @@ async function moves({ from: { batches, records }, queues }: Sides, { id }: Batc
 }
 
 async function storedSchedules({ from, to, whole }: Sides): Promise<string | null> {
-  if (!whole) return null; // its ticks go on
+  if (!whole) return null; // the source continues to tick
   const names: string[] = [];
   for await (const { name } of schedulesOf(from)) if (!(await to.schedules?.get(name))) names.push(name);
   if (names.length === 0) return null;

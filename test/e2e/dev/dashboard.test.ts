@@ -164,7 +164,7 @@ describe('the dashboard of `longshore dev`', () => {
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
     const one = dev(['--port', String(port)]);
-    await one.found(/Could not listen on .*EADDRINUSE(.|\n)*The worker goes on without a dashboard/);
+    await one.found(/Could not listen on .*EADDRINUSE(.|\n)*The worker continues without a dashboard/);
     expect(one.child.exitCode).toBeNull();
     const [page, other] = [await entered(dev([])), await entered(dev([]))];
     expect(page.origin).not.toBe(other.origin);

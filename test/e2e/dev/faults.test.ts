@@ -24,7 +24,7 @@ describe('a fault of `longshore dev`', () => {
   it('kills the worker in the next job when none runs', async () => {
     const dev = startDev();
     const first = await dev.begin();
-    expect(await dev.cause('kill')).toMatch(/No job is running: it happens to the next one/);
+    expect(await dev.cause('kill')).toMatch(/No job is running, so the fault waits for the next one/);
     const id = await dev.enqueue('quick', {});
     expect(await first.ended).toEqual({ code: null, signal: 'SIGKILL' });
     await dev.begin();
@@ -37,8 +37,8 @@ describe('a fault of `longshore dev`', () => {
     const first = await dev.begin();
     const id = await dev.enqueue('wait', { file: 'go' });
     await dev.event(({ type }) => type === 'job.started');
-    expect(await dev.cause('freeze')).toMatch(/stands still while it runs wait/);
-    await expect(dev.cause('kill')).rejects.toThrow(/A worker stands still/);
+    expect(await dev.cause('freeze')).toMatch(/is frozen while it runs wait/);
+    await expect(dev.cause('kill')).rejects.toThrow(/A worker is frozen/);
     const again = await dev.event(({ type, attempt }) => type === 'job.started' && attempt === 2);
     expect(again.pid).not.toBe(first.pid);
     const late = await dev.event(({ type, attempt }) => type === 'job.settled' && attempt === 1);
@@ -48,7 +48,7 @@ describe('a fault of `longshore dev`', () => {
     expect(attempts.at(-1)).toMatchObject({ attempt: 2, outcome: 'acked' });
     await dev.children[1]!.ended; // the first one is enough again
     expect(dev.notes).toEqual([
-      `The worker goes on. It has lost the lease of ${id}: its end of attempt 1 changed nothing.`,
+      `The worker continues. It had lost the lease of ${id}, so the end of attempt 1 changed nothing.`,
     ]);
   });
 
@@ -107,7 +107,7 @@ describe('a fault of `longshore dev`', () => {
       {
         attempt: 1,
         outcome: 'requeued',
-        error: { message: 'This attempt fails because you have asked for it.' },
+        error: { message: 'This attempt fails because you caused a fault.' },
       },
       { attempt: 2, outcome: 'acked' },
     ]);
@@ -118,7 +118,7 @@ describe('a fault of `longshore dev`', () => {
     await dev.begin();
     const running = await dev.enqueue('parent', { file: 'go' });
     await dev.event(({ type }) => type === 'job.started');
-    expect(await dev.cause('full-disk')).toMatch(/finds the disk full for 10 seconds/);
+    expect(await dev.cause('full-disk')).toMatch(/The disk of the worker is full for 10 seconds/);
     const waiting = await dev.enqueue('quick', {});
     dev.allow('go');
     const failed = await dev.event(({ type }) => type === 'backend.failed');

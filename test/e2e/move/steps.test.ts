@@ -39,7 +39,7 @@ describe('steps of jobs that move', () => {
     const moved = await run(origin, { ...whole, stores }, clock);
     expect(moved).toMatchObject({ waiting: 1, dead: 0, steps: 0 });
     expect(moved.refused.map(({ id }) => id)).toEqual(['waits', 'dead']);
-    expect(moved.refused[0]!.error).toMatch(/^OPTION: It remembers steps, and memory keeps none/);
+    expect(moved.refused[0]!.error).toMatch(/^OPTION: The job has stored steps, which memory cannot keep/);
     expect(await emitAt(origin, clock)).toEqual(['waits']);
   });
 
