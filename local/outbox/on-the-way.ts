@@ -1,4 +1,4 @@
-/** Finds and changes jobs that the relay has not moved yet. */
+/** Finds and changes jobs that are still in the outbox. */
 
 import type { Clock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
@@ -10,12 +10,12 @@ import { createWaiters } from '../backends/shared/waiters.ts';
 import { longestBatchMs, messageOf, sendBatch } from './send.ts';
 import type { Fate, OutboxRow, OutboxTable } from './table.ts';
 
-/** While a relay moves rows, these wait for it. */
+/** How long calls wait for a relay that is moving rows. */
 const patienceMs = longestBatchMs;
 const pauseMs = 20;
 
 /**
- * Moves these messages now. Resolves with whether one was there; throws `BACKEND` where the target does not take it.
+ * Moves these messages now. Resolves with `true` if any was in the outbox. Throws `BACKEND` if the target does not accept it.
  */
 export function createBring(table: OutboxTable, target: string, to: QueueBackend, clock: Clock) {
   const pause = createWaiters(clock);
@@ -43,7 +43,7 @@ export function createBring(table: OutboxTable, target: string, to: QueueBackend
   };
 }
 
-/** With the jobs in the outbox: they wait, and those that the target has refused have failed. */
+/** The records of the target, plus the jobs in the outbox as pending. Jobs that the target refused count as failed. */
 export function recordsWith(
   arrived: RecordStore,
   find: (id: string) => Promise<OutboxRow | null>,
@@ -56,7 +56,7 @@ export function recordsWith(
       const record = await arrived.get(id);
       if (record) return record;
       const row = await find(id);
-      // It may have been moved between the two looks.
+      // It may have been moved between the two reads.
       return (row && shownAs(row)) ?? arrived.get(id);
     },
     async cancel(id) {
@@ -65,7 +65,7 @@ export function recordsWith(
       const row = await find(id);
       const job = row && jobOf(row);
       if (row?.refused) return 'finished';
-      // A store beside the queue knows it from then on, and whoever begins it asks the store.
+      // A separate store records the job and its cancellation; workers ask the store before they begin it.
       if (job && arrived.writer) await arrived.writer.enqueued([job]);
       else if (job) await bring([id]);
       return arrived.cancel(id);
@@ -73,7 +73,7 @@ export function recordsWith(
   };
 }
 
-/** Jobs in the outbox are moved first; then they are found in the queue. */
+/** Moves jobs that are still in the outbox to the queue, then tries again there. */
 export function pendingWith(
   pending: PendingJobs,
   bring: (ids: readonly string[]) => Promise<boolean>,

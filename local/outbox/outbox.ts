@@ -1,6 +1,6 @@
 /**
- * Transactional enqueue for a queue that lives elsewhere: messages are written as rows of the application's own
- * database, in the application's own transaction, and a relay (relay.ts) moves them to the target.
+ * Transactional enqueue for a queue outside the application's database: messages are written as rows in the application's own
+ * transaction, and a relay (relay.ts) moves them to the target.
  */
 
 import { type Clock, systemClock } from '../../core/base/clock.ts';
@@ -20,35 +20,35 @@ export interface OutboxSource extends QueueBackend {
 }
 
 export interface OutboxOptions {
-  /** Where the jobs run. */
+  /** The target: the queue where the jobs run. */
   readonly to: QueueBackend;
   /**
-   * Which of the rows in the database are for this target; the same in every process. Needed when two targets are of one
+   * Marks the rows of this target in the database. Must be the same in every process. Set it if two targets are backends of the same
    * kind. @default the name of `to`
    */
   readonly name?: string;
-  /** For tests. */
+  /** Only for tests. */
   readonly clock?: Clock;
 }
 
-/** The target, except that what is enqueued goes into the outbox first. */
+/** Like the target, but enqueued jobs go through the outbox. */
 export interface Outbox extends QueueBackend {
   readonly source: OutboxSource;
   readonly target: { readonly name: string; readonly backend: QueueBackend };
   enqueueIn(tx: SqlTransaction, messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
-  /** Of this target. */
+  /** The backlog of this target. */
   backlog(): Promise<OutboxBacklog>;
-  /** Messages that the target refuses. Also among the dead letters of `admin`, where the target has one. */
+  /** Messages that the target refused. Also listed by `admin.deadLetters`, if the target has `admin`. */
   readonly refused: DeadLetters;
-  /** Also the tables of the target. */
+  /** Migrates the tables of the source, and those of the target. */
   migrate(): Promise<{ readonly from: number | null; readonly to: number }>;
-  /** `stop` is called, and waited for, before `close()` closes anything. Returns a function that takes it back. */
+  /** `close()` calls `stop` and waits for it before it closes anything. Returns a function that removes `stop` again. */
   beforeClose(stop: () => Promise<unknown>): () => void;
-  /** Ends the relays of this process, then closes both the source and the target. */
+  /** Stops the relays of this process, then closes the target and the source. */
   close(): Promise<void>;
 }
 
-/** Throws `CONFIG` for a source without an outbox or a name that is none. */
+/** Throws `CONFIG` for a source without an outbox or a wrong name. */
 export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
   const { to, name = to.name, clock = systemClock } = options;
   const table = source?.outbox;
@@ -81,14 +81,14 @@ export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
     source,
     target: { name, backend: to },
     refused,
-    // Not that of the target, which may be away while jobs are written here.
+    // Not the time of the target, which may be down.
     now: source.now,
     recordsOf: (arrived) =>
       recordsWith(to.recordsOf?.(arrived) ?? arrived, (id) => table.find(name, id), bring),
     ...(to.pending ? { pending: pendingWith(to.pending, bring) } : {}),
     ...(to.admin ? { admin: withRefused(to.admin, refused) } : {}),
     enqueueIn: (tx, messages) => write(messages, tx),
-    // Through the outbox too, though there is no transaction: sent directly, it would overtake what waits there.
+    // Without a transaction, too: a job that is sent directly would overtake jobs in the outbox.
     async enqueue(messages) {
       try {
         return await write(messages, null);

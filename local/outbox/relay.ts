@@ -1,4 +1,4 @@
-/** Moves the rows of an outbox to its target: at least once, in order per key, one relay of a target at a time. */
+/** Moves the rows of an outbox to its target: at least once, in order per group, with one active relay per target. */
 
 import { checkInteger } from '../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../core/base/clock.ts';
@@ -11,35 +11,35 @@ import { longestBatchMs, messageOf, sendBatch } from './send.ts';
 import type { Fate } from './table.ts';
 
 export interface RelayOptions {
-  /** Rows moved in one step; fewer when they are large. @default 500 */
+  /** Rows per step, fewer if they are large. @default 500 */
   readonly batchSize?: number;
-  /** Called with failures, recoveries and refused messages: `app.events.emit`, or `logTo(logger)`. @default none */
+  /** Called with failures, recoveries and refused messages, for example `app.events.emit` or `logTo(logger)`. @default none */
   readonly on?: EventListener;
-  /** Stops the relay, as `stop()` does. */
+  /** Stops the relay like `stop()`. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
-  /** In [0, 1). */
+  /** Returns random numbers in [0, 1). */
   readonly random?: () => number;
 }
 
 export interface RelaySummary {
-  /** Rows that the target has confirmed, copies included. */
+  /** Rows that the target confirmed, including duplicates. */
   readonly sent: number;
   readonly refused: number;
 }
 
 export interface Relay {
-  /** Finishes the call to the target that is under way; begins no other. */
+  /** Waits for the running call to the target, and begins no other. */
   stop(): Promise<RelaySummary>;
-  /** Resolves when it has stopped, for whatever reason. Never rejects. */
+  /** Resolves when the relay has stopped, for any reason. Never rejects. */
   readonly done: Promise<RelaySummary>;
 }
 
-/** A target or a database that is back is found within this. */
+/** Maximum pause between tries while the target or the database is down. */
 const longestBackoffMs = 1_000;
-/** How often a waiting relay checks whether the active one still runs. */
+/** How often a standby relay checks whether the active one still runs. */
 const standbyMs = 500;
-/** A message that fails so often while others are taken is refused: otherwise enough of its kind would block the outbox. */
+/** A message that fails this often while others are accepted counts as refused. Otherwise many such messages would block the outbox. */
 const mostTries = 25;
 
 export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
@@ -55,7 +55,7 @@ export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
   const sourceHealth = createHealth(source.name);
   const targetHealth = createHealth(target.backend.name);
 
-  /** Emits failures and recoveries of a backend, and computes the pause after failures in a row. */
+  /** Emits failures and recoveries of a backend, and computes the pause after consecutive failures. */
   function createHealth(backend: string) {
     let failures = 0;
     let failedAt = 0;
@@ -82,7 +82,7 @@ export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
     return fates.map((fate, i) => (fate.state === 'kept' && anySent ? triedAgain(fate, texts[i]!) : fate));
   }
 
-  /** The target took others, but not this one. */
+  /** Counts a failed try. The target accepted other messages, but not this one. */
   function triedAgain(fate: Fate & { state: 'kept' }, text: string): Fate {
     if (fate.error === null) return fate;
     const { id, queue } = messageOf(text)!;
@@ -94,7 +94,7 @@ export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
     return { state: 'refused', id, queue, error };
   }
 
-  /** After the database has committed the fates. */
+  /** Counts and emits results after the database has committed them. */
   function account(texts: readonly string[], fates: readonly Fate[]): void {
     let failure: LongshoreError | null = null;
     let anySent = false;

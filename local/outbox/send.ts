@@ -1,4 +1,4 @@
-/** Messages as the text of a row, and a batch of rows to the target, in order per key. */
+/** Converts messages to rows and back, and sends a batch of rows to the target, in order per group. */
 
 import { type Clock, uuidv7 } from '../../core/base/clock.ts';
 import { type ErrorCode, LongshoreError } from '../../core/base/errors.ts';
@@ -9,19 +9,19 @@ import { tooLarge } from '../../core/kit/body-limit.ts';
 import { within } from '../waiting.ts';
 import type { Fate, NewRow } from './table.ts';
 
-/** After this long no further call to the target begins; the rows that are left come with the next batch. */
+/** After this time no further call to the target begins. The remaining rows are sent with the next batch. */
 const batchMs = 5_000;
-/** A target that does not answer a call within this time counts as down. */
+/** If the target does not answer a call within this time, it counts as down. */
 const callMs = 10_000;
 export const longestBatchMs = batchMs + callMs;
 
-/** Errors about the message and not the target: sending it again cannot help. */
+/** Errors of the message, not of the target: sending it again cannot help. */
 const permanent: ReadonlySet<ErrorCode> = new Set(['LIMIT', 'OPTION', 'PAYLOAD', 'ENVELOPE']);
 
 const untried: Fate = { state: 'kept', error: null };
 const sent: Fate = { state: 'sent' };
 
-/** One fate per row. Never rejects. */
+/** Resolves with one fate per row. Never rejects. */
 export async function sendBatch(
   texts: readonly string[],
   to: JobSender,
@@ -31,7 +31,7 @@ export async function sendBatch(
   const until = clock.now() + batchMs;
   const messages = texts.map(messageOf);
   const fates = texts.map((_, i) => (messages[i] ? untried : unreadable(texts[i]!, clock.now())));
-  /** Groups of which a message stays behind. */
+  /** Groups with a message that was not sent. */
   const held = new Set<string | null>();
   for (const wave of wavesOf(messages)) {
     const indexes = wave.filter((index) => !held.has(messages[index]!.group));
@@ -44,20 +44,20 @@ export async function sendBatch(
     } catch (cause) {
       const error = backendError('relaying', cause);
       for (const index of indexes) fates[index] = { state: 'kept', error };
-      break; // it cannot be reached at all
+      break; // the target cannot be reached
     }
     for (const [i, index] of indexes.entries()) {
       const message = some[i]!;
       fates[index] = fateOf(message, results[i]);
-      if (fates[index].state === 'kept') held.add(message.group); // without a group no later wave has it
+      if (fates[index].state === 'kept') held.add(message.group); // messages without a group are all in the first wave
     }
   }
   return fates;
 }
 
 /**
- * The indexes of the messages, call by call. A call has one message per group: a target may take a call in parts, and the second
- * message of a group must not overtake the first. Messages without a group all go with the first call.
+ * The indexes of the messages for each call. A call has at most one message per group, because a target may accept only a part of a call,
+ * and the second message of a group must not overtake the first. Messages without a group are all in the first call.
  */
 function wavesOf(messages: readonly (OutgoingMessage | null)[]): number[][] {
   const waves: number[][] = [];
@@ -82,7 +82,7 @@ function fateOf({ id, queue }: OutgoingMessage, result: SendResult | undefined):
 function unreadable(text: string, now: number): Fate {
   const error = new LongshoreError(
     'CORRUPT',
-    `Expected a row of the outbox to be a message as JSON, got ${text.length} other characters. Correct whoever writes to the table.`,
+    `Expected a row of the outbox to be a message as JSON, got another text of ${text.length} characters. Fix the program that writes to the table.`,
   );
   return { state: 'refused', id: `unreadable-${uuidv7(now)}`, queue: '', error };
 }
@@ -91,13 +91,13 @@ function late(): never {
   throw new LongshoreError('TIMEOUT', `Expected the target to answer within ${callMs} ms, got nothing.`);
 }
 
-/** JSON escapes what a database cannot store, so the same characters come out. Without hints: a relay may send it more than once. */
+/** JSON escapes characters that a database cannot store. Leaves out the hints, because a relay may send a message more than once. */
 export const rowOf = ({ hints: _, ...message }: OutgoingMessage): NewRow => ({
   id: message.id,
   text: JSON.stringify(message),
 });
 
-/** `null` for a text that is not from `rowOf`: others can write to the table. */
+/** `null` = the text is not from `rowOf`. Other programs can write to the table. */
 export function messageOf(text: string): OutgoingMessage | null {
   let message: OutgoingMessage;
   try {
@@ -146,7 +146,7 @@ function isChain(chain: Partial<ChainFacts> | null | undefined): boolean {
   );
 }
 
-/** Why the target would refuse the message; `null` = it would take it. Checked here, because later the sender cannot be informed. */
+/** Why the target would refuse the message; `null` = it would accept it. Checked on enqueue, because the sender cannot be informed later. */
 export function refusal(
   { body, notBefore }: OutgoingMessage,
   { maxBodyBytes, maxDelayMs }: BackendLimits,

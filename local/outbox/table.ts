@@ -1,15 +1,15 @@
-/** What the outbox needs of a database: rows of text per target, and that one relay at a time moves them. */
+/** The contract for a database with an outbox: it stores rows per target, and lets one relay at a time move them. */
 
 import type { LongshoreError } from '../../core/base/errors.ts';
 import type { SqlTransaction } from '../../core/contract/queue.ts';
 
-/** What became of a row that was given to the target. */
+/** The result for a row that was given to the target. */
 export type Fate =
-  /** The target has it: the row goes. */
+  /** The target has the message: delete the row. */
   | { readonly state: 'sent' }
-  /** The target will never take it: the row is set aside with its error. `id` and `queue` are for listings. */
+  /** The target will never accept the message: set the row aside with its error. `id` and `queue` are for lists. */
   | { readonly state: 'refused'; readonly id: string; readonly queue: string; readonly error: LongshoreError }
-  /** The row stays where it is; `error` is null when it was not tried. */
+  /** The row stays. `error` is null if it was not tried. */
   | { readonly state: 'kept'; readonly error: LongshoreError | null };
 
 export interface NewRow {
@@ -30,16 +30,16 @@ export interface RefusedRow {
 export interface OutboxRow {
   readonly text: string;
   readonly writtenAt: number;
-  /** `null` = the relay has still to move it. */
+  /** `null` = still to be moved by the relay. */
   readonly refused: { readonly at: number; readonly error: string } | null;
 }
 
 export interface OutboxBacklog {
-  /** Rows that the relay has still to move. */
+  /** Rows that the relay must still move. */
   readonly waiting: number;
-  /** How long the oldest has waited; `null` = there is none. If it grows, no relay runs, or the target is down. */
+  /** How long the oldest row has waited; `null` = no row is waiting. If this grows, no relay runs or the target is down. */
   readonly oldestMs: number | null;
-  /** Rows that the target refuses, kept until they are retried or discarded. */
+  /** Rows that the target refused, kept until they are retried or discarded. */
   readonly refused: number;
 }
 
@@ -47,12 +47,12 @@ export interface OutboxTable {
   /** The rows are stored when `tx` commits; without `tx`, when this resolves. */
   write(target: string, messages: readonly NewRow[], tx: SqlTransaction | null): Promise<void>;
   /**
-   * Gives the next rows to `send`, in the order in which they were written, and then applies their fates. Meanwhile no other relay
-   * gets rows of this target. If the relay dies, every row stays where it was.
+   * Gives the next rows to `send`, in the order in which they were written, and then applies the results. Meanwhile no other relay gets
+   * rows of this target. If the relay dies, every row stays.
    *
-   * @param most rows
-   * @param withinMs how long `send` takes at most; after that the rows are free for other relays
-   * @param ids of messages that go before the others, each behind those of its group; `empty` = none of them is there
+   * @param most maximum number of rows
+   * @param withinMs maximum time of `send`; after that the rows are free for other relays
+   * @param ids messages to move first, each after earlier messages of its group; `empty` = none of them is in the outbox
    */
   move(
     target: string,
@@ -62,8 +62,8 @@ export interface OutboxTable {
     ids?: readonly string[],
   ): Promise<'moved' | 'empty' | 'busy' | 'closed'>;
   /**
-   * Call it before looking for rows. The function it returns resolves when new rows may have come since, when it is time to look
-   * anyway, or when `signal` aborts.
+   * Call it before reading rows. It returns a function that resolves when new rows may have come since, when it is time to check anyway,
+   * or when `signal` aborts.
    */
   watch(): (signal: AbortSignal) => Promise<void>;
   /** `null` = it was moved, or never written. */
@@ -71,7 +71,7 @@ export interface OutboxTable {
   backlog(target: string): Promise<OutboxBacklog>;
   /** Newest first. `queue` null = any. */
   refused(target: string, queue: string | null, most: number): Promise<RefusedRow[]>;
-  /** Requeues refused rows behind those that wait; returns how many were found. */
+  /** Requeues refused rows after the waiting ones; returns how many were found. */
   retry(target: string, ids: readonly string[]): Promise<number>;
   discard(target: string, ids: readonly string[]): Promise<number>;
 }

@@ -1,4 +1,4 @@
-/** Counts what the app reports. Called for every job: it looks up labels and adds numbers, and nothing else. */
+/** Counts the app's events. Called for every job, so it only looks up labels and adds numbers. */
 
 import type { EventListener, LongshoreEvent, Outcome } from '../../core/base/events.ts';
 import type { AbandonReason } from '../../core/contract/outcome.ts';
@@ -58,7 +58,7 @@ export function countEvents(
       lost.inc(own, 1);
       return;
     }
-    if (!event.counted) return; // released as if it had never begun
+    if (!event.counted) return; // released, and does not count as an attempt
     const attempt = maxTenants === 0 ? own : labels.withTenant(queue, job, event.tenantId);
     processed.inc({ ...attempt, outcome }, 1);
     if (ending === 'dead') deadLettered.inc({ ...attempt, reason: reason ?? '' }, 1);
@@ -66,12 +66,12 @@ export function countEvents(
       failed.inc(attempt, 1);
       countFailure(own.queue);
     }
-    // What was refused has not run, and would look like a very fast job.
+    // Leaves out jobs that did not run, which would look like very fast jobs.
     if (outcome !== 'rejected' && outcome !== 'skipped-idempotent') duration.observe(own, durationMs / 1000);
     if (waitMs !== null) wait.observe(own, waitMs / 1000);
   }
 
-  /** Prometheus sees how much a series grows, so one that begins with 1 hides its first failure. */
+  /** Starts all series at 0. Prometheus sees only growth, so a series that starts at 1 would hide the first failure. */
   function beginAtZero(): void {
     for (const job of jobs.values()) {
       const own = labels.of(job.queue, job.name);
@@ -95,16 +95,16 @@ interface JobLabels extends Readonly<Record<string, string>> {
 }
 
 export const other = 'other';
-/** Stands for a job that this app does not know: its name is not verified, and may be anything. */
+/** Label for jobs that this app does not know, because their names are not verified. */
 export const unknownJob = 'unknown';
 
 /** The labels of a job's series. */
 type LabelSets = ReturnType<typeof createLabelSets>;
 
 /**
- * Labels within bounds: a server of metrics keeps a series for each set of labels, and dies of too many.
+ * Limits the number of label sets, because Prometheus keeps a series for each set and fails with too many.
  *
- * @param overflow called whenever something is counted under `other`
+ * @param overflow called for each value that is counted under `other`
  */
 export function createLabelSets({ maxLabelSets, maxTenants }: MetricsSettings, overflow: () => void) {
   const pairs = boundedSets(maxLabelSets, overflow);
@@ -112,7 +112,7 @@ export function createLabelSets({ maxLabelSets, maxTenants }: MetricsSettings, o
   const tenants = new Set<string>();
 
   function tenantOf(tenantId: string | null): string {
-    if (tenantId === null || tenants.has(tenantId)) return tenantId ?? ''; // an empty label is none
+    if (tenantId === null || tenants.has(tenantId)) return tenantId ?? ''; // an empty label means no label
     if (tenants.size < maxTenants) {
       tenants.add(tenantId);
       return tenantId;
@@ -130,7 +130,7 @@ export function createLabelSets({ maxLabelSets, maxTenants }: MetricsSettings, o
 
 type Find = (queue: string, job: string, tenant?: string) => JobLabels;
 
-/** The first `most` sets have their names. What comes later is `other`, for each of at most `most` queues. */
+/** The first `most` sets keep their names. Later ones are counted as `other`, by queue for up to `most` queues. */
 function boundedSets(most: number, overflow: () => void): Find {
   const sets = new Map<string, JobLabels>();
   const others = new Map<string, JobLabels>();
@@ -141,7 +141,7 @@ function boundedSets(most: number, overflow: () => void): Find {
   }
 
   return (queue, job, tenant) => {
-    // No name has a space, and a tenant, which may have, is the last.
+    // Names contain no spaces. A tenant may, so it comes last.
     const key = tenant === undefined ? `${queue} ${job}` : `${queue} ${job} ${tenant}`;
     const known = sets.get(key);
     if (known) return known;

@@ -1,4 +1,4 @@
-/** What the queue, the list of workers, the limits and the numbers of the last hour say at the moment of a scrape. */
+/** Gauges that are read at each scrape: queues, workers, limits, and numbers of the last hour. */
 
 import type { Clock } from '../../core/base/clock.ts';
 import type { QueueStats } from '../../core/contract/admin.ts';
@@ -26,7 +26,7 @@ export function gaugeQueues(
   const gauge = askedGauges(registrar, clients, settings, async ({ app, backend, stores }) => {
     const { admin } = backend;
     if (!admin) {
-      await stores.records.get('metrics'); // it has no numbers, but it can answer
+      await stores.records.get('metrics'); // fails if the store does not answer
       return [];
     }
     admin.know?.(app.queues);
@@ -51,7 +51,7 @@ export function gaugeQueues(
   ]);
   const oldestHelp = 'How long the oldest ready job has been ready.';
   perQueue('queue_oldest_job_seconds', oldestHelp, [], ({ queue, ready, oldestReadyMs }) => {
-    // A backend that does not tell is not one whose jobs do not wait.
+    // The backend does not know the age, so there is no sample instead of 0.
     if (oldestReadyMs === null && ready > 0) return [];
     return [[{ queue }, (oldestReadyMs ?? 0) / 1000]];
   });
@@ -66,7 +66,7 @@ export function gaugeWorkers(
   clients: readonly Client[],
   settings: MetricsSettings,
 ): void {
-  // One that was stopped is not listed. One that has died is, as gone, until it is forgotten.
+  // Stopped workers are not listed. Dead workers are listed as gone until they are forgotten.
   const gauge = askedGauges(registrar, clients, settings, async ({ app: { clock }, stores }) =>
     stores.workers.list(clock.now() - forgetWorkerMs),
   );
@@ -87,7 +87,7 @@ export function gaugeWorkers(
   });
 }
 
-/** Of the app's queues first; those over the limit are added up. */
+/** The app's queues first. Queues above the limit are added up. */
 function withinLimit(
   rows: readonly QueueStats[],
   own: readonly string[],
@@ -109,8 +109,8 @@ function withinLimit(
 }
 
 /**
- * What is stopped, and limits that all jobs share: names that the app declares, and never what is made of a payload. Where no limits are kept
- * there are none.
+ * Stopped jobs, and limits that all jobs share. Labels are names that the app declares, never values from payloads. Without a store of
+ * limits there are no samples.
  */
 export function gaugeLimits(
   registrar: Registrar,
@@ -164,8 +164,8 @@ interface Stop {
 }
 
 /**
- * What can stop these jobs of the app, of at most so many jobs, those that are stopped first. What else is in the store has a name that nobody
- * here has checked.
+ * Breakers and pauses for up to `most` jobs of the app, stopped ones first. Leaves out other jobs in the store, because their names are
+ * not verified.
  */
 function stopsOf(jobs: readonly Job[], stopped: readonly StoppedJob[], most: number): Stop[] {
   const byJob = Map.groupBy(stopped, ({ job }) => job);
@@ -178,12 +178,12 @@ function stopsOf(jobs: readonly Job[], stopped: readonly StoppedJob[], most: num
   );
 }
 
-/** Workers write their numbers every ten seconds; reading those of an hour more often tells nothing new. */
+/** Workers write their numbers every ten seconds, so reading them more often is useless. */
 const leastCacheMs = 10_000;
 
 /**
- * Failures by queue, of all workers where the store keeps numbers, else as this process has seen them; and how much memory attempts took, where
- * the store keeps that. Returns what is to be called with the queue of each attempt that failed.
+ * Failures by queue: from the store for all workers, or of this process if the store keeps no metrics. Also the memory of attempts, if the
+ * store has it. Returns a function to call with the queue of each failed attempt.
  */
 export function gaugeLastHour(
   { gauge }: Registrar,
@@ -205,7 +205,7 @@ export function gaugeLastHour(
       'Memory that attempts took within the last hour, on average and at most.',
       ['queue', 'job', 'stat'],
     );
-  // One that several share is counted once.
+  // A store that several clients share is counted once.
   const stores = new Set(clients.map(({ stores }) => stores.metrics));
   if (!stores.has(undefined)) {
     const cacheMs = Math.max(settings.cacheMs, leastCacheMs);
@@ -254,7 +254,7 @@ const memoryOf = (jobs: readonly JobTally[]): Sample[] =>
 const minutes = 60;
 const minuteMs = stepMs.minute;
 
-/** Counts by minute. The minute that has begun counts whole, so the oldest one is left out when the hour is over. */
+/** Counts by minute. The current minute counts as a whole one, so the window is 60 minutes including it. */
 function createFailureWindow(clock: Clock) {
   const queues = new Map<string, Minutes>();
   const minuteNow = () => Math.floor(clock.now() / minuteMs);
@@ -290,7 +290,7 @@ interface Minutes {
   newest: number;
 }
 
-/** Empties the minutes that have come round again. After a clock was set back its newest minute goes on. */
+/** Clears minutes that are reused. After the clock was set back, the newest minute continues. */
 function roll(found: Minutes, minute: number): void {
   const passed = Math.min(minutes, minute - found.newest);
   for (let i = 0; i < passed; i++) found.counts[(minute - i) % minutes] = 0;

@@ -1,4 +1,4 @@
-/** `longshore/prometheus`: the numbers of an app and its queue, for Prometheus. `docs/metrics.md` lists them. */
+/** `longshore/prometheus`: metrics of an app and its queues for Prometheus. `docs/metrics.md` lists them. */
 
 import { Registry } from 'prom-client';
 import type { EventListener } from '../../core/base/events.ts';
@@ -18,18 +18,18 @@ import {
 export type { MetricsOptions };
 
 export interface Metrics {
-  /** All metrics of the registry. Never waits longer than `timeoutMs` for the queue, and does not fail because that does. */
+  /** All metrics of the registry as text. Waits at most `timeoutMs` for the queue, and does not fail if the queue fails. */
   text(): Promise<string>;
   readonly contentType: string;
-  /** Answers a scrape, whoever asks: put it behind what protects your server. */
+  /** Answers a scrape without checking credentials: protect the route yourself. */
   readonly handler: (request: Request) => Promise<Response>;
-  /** Counts no more, and takes its metrics out of the registry. */
+  /** Stops counting and removes its metrics from the registry. */
   close(): void;
 }
 
 /**
- * Counts what the app's jobs do in this process from now on, and asks the queue at each scrape. Of a client of several backends all are
- * asked, and what they say has the label `backend`. Throws `CONFIG` for a wrong option.
+ * Counts the events of the app's jobs in this process from now on, and asks the queue at each scrape. With several backends all are
+ * asked, and their samples have the label `backend`. Throws `CONFIG` for a wrong option.
  */
 export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
   const { app } = client;
@@ -37,7 +37,7 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
   const { registry = new Registry() } = options;
   const registrar = createRegistrar(registry, settings.prefix);
 
-  const isHeard = app.events.active; // by somebody but the listeners below
+  const isHeard = app.events.active; // read before this function adds its own listeners
   function warn(message: string): void {
     if (isHeard) app.events.emit({ type: 'backend.warning', backend: 'prometheus', message });
     else process.emitWarning(message, { code: 'LONGSHORE_METRICS' });
@@ -92,9 +92,9 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
   };
 }
 
-/** How late each schedule is, by the ticks of this process. It knows nothing of schedules that it does not tick, and leaves them out. */
+/** How late each schedule is, by the ticks of this process. Leaves out schedules that this process does not tick. */
 function gaugeSchedules({ gauge }: Registrar, { schedules, clock }: App): EventListener {
-  /** Up to when each is known to have enqueued what it owed. */
+  /** Time up to which each schedule has enqueued its jobs. */
   const checkedAt = new Map<string, number>();
 
   async function read(): Promise<Sample[]> {
@@ -108,12 +108,12 @@ function gaugeSchedules({ gauge }: Registrar, { schedules, clock }: App): EventL
     }
     return samples;
   }
-  const help = 'How long ago the first moment was that should have been enqueued and was not.';
+  const help = 'How late the schedule is: age of its oldest due job that was not enqueued.';
   gauge(read, 'queue_schedule_lag_seconds', help, ['schedule']);
 
   return (event) => {
     if (event.type === 'schedule.checked') checkedAt.set(event.schedule, event.at);
-    // The first tick of this process: what was owed before it is not known.
+    // At the first tick of this process, earlier lag is unknown.
     else if (event.type === 'schedule.failed' && !checkedAt.has(event.schedule))
       checkedAt.set(event.schedule, clock.now());
   };

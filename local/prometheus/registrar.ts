@@ -1,6 +1,6 @@
 /**
- * Makes metrics in a registry that may be the user's: nothing there is touched, and a name that is taken breaks nothing. Gauges put their
- * questions to services that may never answer: at most so often, and waited for at most so long.
+ * Creates metrics in a registry that may be the user's. It changes nothing there and leaves out names in use. Gauges ask services that may
+ * never answer, so questions are cached (`cacheMs`) and have a timeout (`timeoutMs`).
  */
 
 import { Counter, Gauge, Histogram, type Metric, type Registry } from 'prom-client';
@@ -9,7 +9,7 @@ import { type Clock, within } from '../../core/base/clock.ts';
 import { config, shown } from '../../core/base/errors.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
 
-/** The name without the prefix, what it means, and its labels. */
+/** Name without the prefix, help text, and labels. */
 type Naming = readonly [name: string, help: string, labelNames: readonly string[]];
 type Labels = Readonly<Record<string, string>>;
 /** One value of a gauge. */
@@ -34,7 +34,7 @@ export function createRegistrar(given: MetricsRegistry, prefix: string) {
   }
 
   return {
-    /** Names that were taken: these metrics are not in the registry. */
+    /** Names that were in use. These metrics are not in the registry. */
     clashes: clashes as readonly string[],
     counter(...naming: Naming): Counter {
       const settings = common(...naming);
@@ -44,20 +44,20 @@ export function createRegistrar(given: MetricsRegistry, prefix: string) {
       const settings = common(...naming);
       return kept(settings.name, new Histogram({ ...settings, buckets: [...buckets] }));
     },
-    /** A gauge that has what `read` answers at each scrape, and no older value. */
+    /** A gauge with the samples that `read` returns at each scrape. Older values are removed. */
     gauge(read: () => Promise<readonly Sample[]>, ...naming: Naming): void {
       const settings = common(...naming);
       const gauge: Gauge = new Gauge({
         ...settings,
         async collect() {
           const samples = await read();
-          gauge.reset(); // only now: another scrape may be reading
+          gauge.reset(); // only now, because another scrape may be reading
           for (const [labels, value] of samples) gauge.set(labels, value);
         },
       });
       kept(settings.name, gauge);
     },
-    /** Takes out of the registry what was made here. */
+    /** Removes the metrics that were created here from the registry. */
     remove(): void {
       for (const [name, metric] of made) {
         if (registry.getSingleMetric(name) === metric) registry.removeSingleMetric(name);
@@ -66,7 +66,7 @@ export function createRegistrar(given: MetricsRegistry, prefix: string) {
   };
 }
 
-/** A `Registry` of prom-client, by what is asked of it. */
+/** The parts of a `Registry` of prom-client that are used. */
 interface MetricsRegistry {
   readonly contentType: string;
   metrics(): Promise<string>;
@@ -77,17 +77,17 @@ interface MetricsRegistry {
 }
 
 export interface MetricsOptions {
-  /** Where the metrics are registered, beside your own. One whose name is taken there is left out, and a warning says so. @default a new one */
+  /** Registry for the metrics, such as your own. A metric whose name is in use there is left out with a warning. @default a new one */
   readonly registry?: MetricsRegistry;
-  /** Begins every name, for example `shop_`. @default '' */
+  /** Prefix of every metric name, for example `shop_`. @default '' */
   readonly prefix?: string;
-  /** How long a scrape waits for the queue and for the list of workers. ms. @default 2_000 */
+  /** How long a scrape waits for the queue and the list of workers, in ms. @default 2_000 */
   readonly timeoutMs?: number;
-  /** What the queue has said serves all scrapes within this time. ms. @default 5_000 */
+  /** How long answers of the queue are cached for scrapes, in ms. @default 5_000 */
   readonly cacheMs?: number;
-  /** A metric has at most so many pairs of queue and job by name; further ones are counted under `other`. @default 500 */
+  /** Maximum number of pairs of queue and job per metric. Further ones are counted under `other`. @default 500 */
   readonly maxLabelSets?: number;
-  /** How many tenants have a label of their own on the counters; further ones are `other`. @default 0: no label */
+  /** Maximum number of tenants as label values of the counters. Further ones are counted under `other`. @default 0: no tenant label */
   readonly maxTenants?: number;
   /** Upper bounds of `queue_job_duration_seconds`, in seconds. @default 0.005 to 300 */
   readonly durationBuckets?: readonly number[];
@@ -107,7 +107,7 @@ const defaults: MetricsSettings = {
   waitBuckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600],
 };
 
-/** Throws `CONFIG`. */
+/** Fills in the defaults. Throws `CONFIG` for a wrong option. */
 export function settingsOf({ registry, ...options }: MetricsOptions): MetricsSettings {
   const settings = { ...defaults, ...options };
   const { prefix } = settings;
@@ -142,7 +142,7 @@ function checkBuckets(name: string, buckets: readonly number[]): void {
   );
 }
 
-/** A question without an answer is given up after so long; until then no second one is asked. */
+/** A question without an answer is dropped after this time. Until then it is not asked again. */
 const giveUpMs = 60_000;
 
 interface AskLimits {
@@ -151,7 +151,7 @@ interface AskLimits {
   readonly cacheMs: number;
 }
 
-/** `null`: no answer in time, or a failure. Never rejects. All who ask at once wait for the same question. */
+/** `null` = no answer in time, or a failure. Never rejects. Concurrent calls share one question. */
 export function bounded<T>(
   { clock, timeoutMs, cacheMs }: AskLimits,
   question: () => Promise<T>,
@@ -181,14 +181,14 @@ export function bounded<T>(
     if (last && now - last.at < cacheMs) return last.answer;
     if (!open || now - open.since >= giveUpMs) open = ask();
     const waitMs = open.since + timeoutMs - now;
-    if (waitMs <= 0) return null; // somebody has waited in vain already
+    if (waitMs <= 0) return null; // an earlier call has already waited for the whole timeout
     return within<T | null>(clock, waitMs, open.answer, () => null);
   };
 }
 
 /**
- * Makes gauges of what one question answers. Asks each backend by itself: one that is away does not hide the others. Where there are several,
- * samples have the label `backend`.
+ * Creates gauges that share the answer to one question. Asks each backend separately, so that one that is down does not hide the others.
+ * With several backends, samples have the label `backend`.
  */
 export function askedGauges<T>(
   { gauge }: Registrar,
@@ -202,7 +202,7 @@ export function askedGauges<T>(
     answer: bounded({ clock: client.app.clock, ...settings }, () => question(client)),
     own: isOne ? {} : { backend: client.name! },
   }));
-  /** @param samplesOf gets `null` where there was no answer */
+  /** @param samplesOf gets `null` if there was no answer */
   return (
     name: string,
     help: string,

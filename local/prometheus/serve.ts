@@ -1,4 +1,4 @@
-/** The metrics of a process that `startLocal()` runs: among the routes of its `http`, or on a port of their own. */
+/** Serves the metrics of `startLocal()`: with the routes of its `http`, or on a separate port. */
 
 import { config, shown } from '../../core/base/errors.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
@@ -9,9 +9,8 @@ import { type Metrics, metrics } from './index.ts';
 import type { MetricsOptions } from './registrar.ts';
 
 /**
- * Without `port` the metrics are at `GET /metrics` beside the routes of `http`, for its callers that are bound to no tenant and no job.
- * With it they have a server of their own: on a loopback address for everybody on this machine, on another one for who has a
- * credential.
+ * Without `port`, `GET /metrics` is one of the routes of `http`, for callers that are not restricted to a tenant or a job. With `port`, the
+ * metrics have a separate server: on a loopback address it needs no credential, on any other address it does.
  */
 export interface LocalMetricsOptions
   extends MetricsOptions,
@@ -20,12 +19,12 @@ export interface LocalMetricsOptions
 
 interface LocalMetrics {
   readonly metrics: Metrics;
-  /** `null`: they are among the routes of `http`. */
+  /** `null` = the metrics are one of the routes of `http`. */
   readonly server: HttpServer | null;
   close(): Promise<void>;
 }
 
-/** Throws `CONFIG` for a wrong option, a port that is taken, and a public address without a credential. */
+/** Throws `CONFIG` for a wrong option, a port in use, or a public address without a credential. */
 export async function startMetrics(
   client: Client,
   options: LocalMetricsOptions,
@@ -55,7 +54,7 @@ export async function startMetrics(
       server,
       async close() {
         await server?.close();
-        made.close(); // last: a scrape under way still has all of them
+        made.close(); // last, so that a running scrape is complete
       },
     };
   } catch (error) {
@@ -64,7 +63,7 @@ export async function startMetrics(
   }
 }
 
-/** What else the handler of jobs can do is not for here. */
+/** The only routes of the HTTP handler that this server has. */
 const paths = ['/metrics', '/healthz'];
 
 function serveAlone(
@@ -99,7 +98,7 @@ function serveAlone(
 
 const plain = (status: number, text: string) => new Response(`${text}\n`, { status });
 
-/** A page whose name was re-pointed to this machine (DNS rebinding) still sends its own name. */
+/** Refuses DNS rebinding: a web page whose name now points to this machine still sends its own host name. */
 function isForHere(request: Request, url: URL): boolean {
   try {
     refuseOtherHosts(request, url);
