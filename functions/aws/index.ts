@@ -27,13 +27,13 @@ export { type SqsBackend, type SqsOptions, sqs } from './sqs/index.ts';
 
 export interface LambdaOptions extends WorkerOptions, HttpOptions, OtherBackends {
   readonly backend: SqsBackend;
-  /** Keys, records and workers: SQS keeps none. */
+  /** Keys, records and workers: SQS does not store them. */
   readonly store: Partial<Stores>;
-  /** Where events go as JSON lines; `false` = nowhere. @default standard output */
+  /** Receives each event as a JSON line; `false` = no log. @default standard output */
   readonly log?: ((line: string) => void) | false;
 }
 
-/** The handlers of three Lambda functions; deploy those you need. */
+/** The handlers of three Lambda functions. Deploy those that you need. */
 export interface LambdaHandlers {
   /** For an SQS event source with `ReportBatchItemFailures`. */
   readonly worker: Worker;
@@ -43,7 +43,7 @@ export interface LambdaHandlers {
   readonly enqueue: (event: unknown) => Promise<HttpResult>;
 }
 
-/** Throws `CONFIG` where the app could not start: no signing key, no store. */
+/** Throws `CONFIG` if the app cannot start: no signing key, no store. */
 export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
   const { backend, store, log = (line) => process.stdout.write(line) } = options;
   if (log) app.events.on(logLines(log));
@@ -82,8 +82,8 @@ export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
 }
 
 /**
- * A Lambda function of a fetch handler, such as `dashboard()` of `longshore/dashboard` with `streams: false`: for a function URL or
- * an HTTP API.
+ * Makes a Lambda function from a fetch handler, such as `dashboard()` of `longshore/dashboard` with `streams: false`. It is for a function URL
+ * or an HTTP API.
  */
 export const lambdaHttp =
   (handle: (request: Request) => Promise<Response>): ((event: unknown) => Promise<HttpResult>) =>

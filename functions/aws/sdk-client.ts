@@ -1,41 +1,39 @@
-/** What the clients of the AWS SDK have in common. */
+/** Common parts of the clients of the AWS SDK. */
 
 import { config, LongshoreError } from '../../core/base/errors.ts';
 import { toError } from '../../core/base/failure.ts';
 import { isOnThisMachine } from '../../core/base/loopback.ts';
 import { unusable } from '../../core/base/optional.ts';
 
-/** A client of the SDK. Described by its shape, so that a program without its types compiles. */
+/** A client of the SDK. Typed by its shape, so that programs without the SDK's types compile. */
 export interface SdkClient {
   send(command: never): Promise<unknown>;
 }
 
 interface Target {
-  /** Used instead of one of our own. */
+  /** Used instead of a new client. */
   readonly client?: SdkClient | undefined;
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;
 }
 
 interface Service {
-  /** The name of its package. */
+  /** Name of the package. */
   readonly sdk: string;
   /** Where the SDK sends requests, as far as that is known. */
   readonly goesTo: string | undefined;
-  /** Of one request. Without an end, a request that is never answered would hold its job for ever. */
+  /** Timeout of one request. Without it a request that is never answered would block its job for ever. */
   readonly timeoutMs: number;
 }
 
-/**
- * The client that was given, or one of our own; either may send only where the guard allows it. Closing leaves the given one open.
- */
+/** The given client, or a new one. Either may send requests only where the guard allows it. Closing leaves a given client open. */
 export function openClient<Client extends SdkClient>(
   { client: given, region, endpoint }: Target,
   { sdk, goesTo, timeoutMs }: Service,
   create: (settings: object) => Client,
 ): Client {
   if (given) return guarded(given as Client);
-  // Emulators take any credentials. The SDK must not even look for real ones.
+  // Emulators accept any credentials. The SDK must not even look for real ones.
   const isLocal = isOnThisMachine(goesTo ?? '');
   const settings = {
     requestHandler: { connectionTimeout: 2_000, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
@@ -63,11 +61,11 @@ export function endpointFor(service: string, { endpoint }: Target): string | und
 type Env = Readonly<Record<string, string | undefined>>;
 
 /*
- * A developer's machine or a CI job often has credentials for AWS, and a test could create, fill or empty real queues with them. So a
- * request reaches AWS only in production, or where a flag allows it.
+ * A developer's machine or a CI job often has credentials for AWS, and a test could create, fill or empty real queues. So requests reach AWS
+ * only in production, or if a variable allows it.
  */
 
-/** Set by services that run containers. A worker there needs no flag. */
+/** Set by services that run containers. A worker there needs no `LONGSHORE_ALLOW_AWS`. */
 const cloudMarks = [
   'AWS_EXECUTION_ENV',
   'ECS_CONTAINER_METADATA_URI_V4',
@@ -77,14 +75,14 @@ const cloudMarks = [
   'KUBERNETES_SERVICE_HOST',
 ];
 
-/** AWS's own names, those of its partitions and its dual-stack endpoints. */
+/** Host names of AWS, of its partitions and of its dual-stack endpoints. */
 const realHost =
   /(^|\.)(amazonaws\.(com|com\.cn|eu)|api\.(aws|amazonwebservices\.com\.cn)|on\.aws|(c2s\.ic|sc2s\.sgov|csp\.hci\.ic)\.gov)$/i;
 
 const isSet = (value: string | undefined): boolean =>
   value !== undefined && !/^(|0|false|no|off)$/i.test(value);
 
-/** Why a request to this host must not be made from here; `null` when it may. */
+/** Why a request to this host is refused; `null` = it is allowed. */
 export function refusalOf(hostname: string, env: Env): string | null {
   if (!realHost.test(hostname) || isSet(env.LONGSHORE_ALLOW_AWS)) return null;
   if (isSet(env.AWS_LAMBDA_FUNCTION_NAME) && !isSet(env.AWS_SAM_LOCAL)) return null;
@@ -105,8 +103,8 @@ interface Command {
 }
 
 /**
- * The client, with a check of every request before it is signed and sent, whatever decided on its host.
- * @param hasRealCredentials which a server on this machine must not get
+ * The client with a check of every request before it is signed and sent, however its host was chosen.
+ * @param hasRealCredentials which a server on this machine must not receive
  */
 export function guarded<Client extends { send(command: never): Promise<unknown> }>(
   client: Client,
@@ -146,7 +144,7 @@ const refuse =
     return next(args);
   };
 
-/** How to fix the configuration, by the names of the SDK's errors. */
+/** How to fix the configuration, by the name of the SDK's error. */
 export type Remedies = Readonly<Record<string, string>>;
 
 const credentials = 'Check the credentials.';
@@ -157,7 +155,7 @@ const always: Remedies = {
   ExpiredToken: credentials,
   ExpiredTokenException: credentials,
   SignatureDoesNotMatch: credentials,
-  // It has no name of its own.
+  // This error has no name of its own.
   'Region is missing': 'Give the region option, or set AWS_REGION.',
   CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
 };

@@ -17,8 +17,8 @@ export type { DynamoStoreOptions, DynamoTableOptions } from './sdk.ts';
 export { type DynamoTable, dynamoTable } from './table.ts';
 
 /**
- * Opens nothing, and loads no SDK, before the first use. The table must exist: see `createDynamoTable()` and `dynamoTable()`. Times are those of
- * the processes' clocks, so the clocks of the hosts should agree to the second.
+ * Opens no connection and loads no SDK before the first use. The table must exist: see `createDynamoTable()` and `dynamoTable()`. Times are read
+ * from the clocks of the processes, so the hosts' clocks should agree to the second.
  */
 export function dynamoStore(
   options: DynamoStoreOptions,
@@ -31,7 +31,7 @@ export function dynamoStore(
   };
 }
 
-/** Creates the table and waits until it can be used; for tests and for apps without a template. */
+/** Creates the table and waits until it is ready; for tests, and for apps without a template. */
 export async function createDynamoTable(options: DynamoTableOptions): Promise<void> {
   check(options, 'createDynamoTable()');
   const dynamo = openDynamo(options);
@@ -47,14 +47,14 @@ function check({ table }: DynamoTableOptions, caller: string): void {
   throw config(`${caller}: a table name has 3 to 255 characters of A-Z a-z 0-9 _ . -, got ${shown(table)}.`);
 }
 
-/** Each costs a part of every write of a limit's key. */
+/** Each waiter makes every write of its limit's key larger. */
 const mostWaiters = 250;
 
-/** DynamoDB takes 1,000 write units of 1 KB a second of an item. */
+/** DynamoDB allows 1,000 write units of 1 KB per second and item. */
 const mostPerSecond = (slots: number): number => Math.floor(1_000 / Math.ceil((slots * slotBytes) / 1_024));
 const slotBytes = 150;
 
-/** `load` loads the SDK. Rejects with `CONFIG` where that cannot be: a function then runs no job. */
+/** `load` loads the SDK. It rejects with `CONFIG` if that fails, so that a function runs no job. */
 function openStores(
   options: DynamoStoreOptions,
 ): Stores & Required<Pick<Stores, 'close'>> & { load(): Promise<unknown> } {

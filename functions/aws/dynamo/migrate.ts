@@ -23,7 +23,7 @@ import { dynamoTexts } from './texts.ts';
 const version = 2;
 const wanted = ['table.pk', `${indexName}.${partitionKey}`, `${indexName}.${sortKey}`];
 
-/** Throws `CONFIG` for a table of another kind. */
+/** Throws `CONFIG` if the table has another schema. */
 export async function migrateTable(
   options: DynamoStoreOptions,
 ): Promise<{ from: number | null; to: number }> {
@@ -51,12 +51,12 @@ const steps = ['minute', 'hour', 'day'] as const;
 const metricPartitions = steps.flatMap((step) =>
   Array.from({ length: 8 }, (_, shard) => [step, `metrics#${step}#${shard}`] as const),
 );
-/** Of the index, where version 0.1.0 has listed what is in texts today. */
+/** Partitions of the index in which version 0.1.0 listed what is kept as texts today. */
 const oldPartitions = ['schedule-names', 'workers', 'audit', ...metricPartitions.map(([, name]) => name)];
 
 /**
- * Brings what version 0.1.0 has put into items of their own to texts, and resolves with whether there was any. Steps, limits and batches are
- * where they were. A run that ends half-way can be repeated.
+ * Converts items of version 0.1.0 to texts; resolves with whether there were any. Steps, limits and batches stay in place. If a run fails
+ * half-way, run it again.
  */
 async function toTexts(dynamo: Dynamo, clock: Clock): Promise<boolean> {
   const stores = storesOf(dynamoTexts(dynamo), clock);
@@ -92,9 +92,9 @@ async function toTexts(dynamo: Dynamo, clock: Clock): Promise<boolean> {
 
 interface DynamoFacts {
   readonly table: string;
-  /** Of the time when an item may go; `null` = DynamoDB removes none. */
+  /** Name of the attribute with an item's expiry; `null` = DynamoDB removes no items. */
   expiryAttribute(): Promise<string | null>;
-  /** Whether something is there that only `longshore migrate` makes visible. */
+  /** Whether there are items that become visible only after `longshore migrate`. */
   isOld(): Promise<boolean>;
 }
 

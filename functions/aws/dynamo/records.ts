@@ -20,10 +20,10 @@ import {
   statusOf,
 } from './table.ts';
 
-/** One purge call removes at most so many records of one index partition. */
+/** The most records that one purge call removes from an index partition. */
 const stepSize = 100;
 
-/** An item holds 400 KB at most; leaves room for the other attributes, and their copies in the index. */
+/** An item may have 400 KB. This leaves room for the other attributes and their copies in the index. */
 const maxBytes = 380_000;
 const fits = (text: string): boolean => text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 
@@ -63,7 +63,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     page: (query, max, past) =>
       pageIn({ next: entriesOf(dynamo, query, past), read, isPosition: isSortKey }, query, max),
 
-    // DynamoDB itself removes keys, and what is past the store's own retention.
+    // DynamoDB itself removes keys and records that are past the store's own retention.
     async purge(past, now) {
       const where = '#finishedAt <= :past AND #guardedUntil <= :now';
       let count = 0;
@@ -71,7 +71,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
         forEach(finalStatuses.flatMap(partitionsOf), async (partition) => {
           const values = { ':past': pastOf(statusOf(partition), past), ':now': now };
           const items = await api.query({ partition, where, values, max: stepSize });
-          // Removes only the version just read: somebody may be retrying the dead letter.
+          // Removes only the version that was just read: the dead letter may have been retried since.
           const ids = items.map(({ pk }) => idOf(pk as string));
           await forEach(await read(ids), async ({ row, version }) => {
             if (row.finishedAt !== null && (await api.remove(pkOf(row.id), version))) count++;
@@ -84,10 +84,10 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
 }
 
 const isSortKey = (text: string): boolean => /^\d{16,}#/.test(text);
-/** After those of all moments. */
+/** Sorts after the keys of all times. */
 const lastSortKey = ':';
 
-/** What the index says of time, status, queue and job. */
+/** The index entries that match time, status, queue and job of the query. */
 function entriesOf(dynamo: Dynamo, query: RecordQuery, past: Past): Index['next'] {
   const { queue, job, status, createdFrom = 0, createdBefore = Infinity } = query;
   const partitions = (status === undefined ? statuses : [status]).flatMap(partitionsOf);
@@ -106,7 +106,7 @@ function entriesOf(dynamo: Dynamo, query: RecordQuery, past: Past): Index['next'
             ...(shown === null ? [] : ['#finishedAt > :shown']),
           ].join(' AND ');
           const values = { ':queue': queue ?? null, ':job': job ?? null, ':shown': shown };
-          // One more, because a range has both of its ends.
+          // One more, because a range includes both ends.
           return api.query({ partition, from, to: before, max: count + 1, where, values });
         }),
       ),

@@ -1,4 +1,4 @@
-/** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
+/** The only file that imports the SDK. It is loaded on first use, because that takes ten times as long as loading the rest. */
 
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../../core/base/clock.ts';
@@ -9,7 +9,7 @@ import { type Service, serviceOf } from '../../../core/kit/service.ts';
 import { endpointFor, openClient, type Remedies, type SdkClient, sdkError } from '../sdk-client.ts';
 import { type DynamoTable, indexName, partitionKey, sortKey } from './table.ts';
 
-/** An item without the types of DynamoDB; attributes without a value are left out. */
+/** An item without DynamoDB's type tags; attributes without a value are left out. */
 export type Item = Readonly<Record<string, string | number | null>>;
 type Attributes = Record<string, AttributeValue>;
 
@@ -21,16 +21,16 @@ export interface IndexQuery {
   /** A condition on attributes of the index, with names like `#queue` and values like `:queue`. */
   readonly where?: string;
   readonly values?: Item;
-  /** Stops after so many matches. @default all */
+  /** The most matches to return. @default all */
   readonly max?: number;
   /** First sort key first. @default false */
   readonly forward?: boolean;
 }
 
-/** The requests Longshore makes. */
+/** The requests that Longshore makes. */
 export type DynamoApi = Awaited<ReturnType<typeof openApi>>;
 
-/** At most so many keys in one BatchGetItem. */
+/** The most keys in one BatchGetItem. */
 const batchSize = 100;
 const timeoutMs = 5_000;
 
@@ -48,14 +48,14 @@ async function openApi(options: DynamoTableOptions) {
       const answer = await client.send(new sdk.BatchGetItemCommand({ RequestItems }));
       found.push(...(answer.Responses?.[TableName] ?? []).map(itemOf));
       keys = answer.UnprocessedKeys?.[TableName]?.Keys ?? [];
-      // An answer holds 16 MB, and less when the table is short of capacity.
+      // An answer has at most 16 MB, and less when the table is throttled.
       if (keys.length > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
     return found;
   }
 
   return {
-    /** Consistent reads. Missing items are left out. */
+    /** Reads consistently. Missing items are left out. */
     async read(pks: readonly string[]): Promise<Item[]> {
       if (pks.length === 1) {
         const Key = { pk: { S: pks[0]! } };
@@ -65,8 +65,8 @@ async function openApi(options: DynamoTableOptions) {
       return (await Promise.all([...slices(pks, batchSize)].map(readBatch))).flat();
     },
     /**
-     * `over`: the version that was read, `null` = there is none. @default any, or none. `false`: it is
-     * another one, and nothing changed.
+     * `over`: the version that was read; `null` = the item must not exist. @default overwrite any version. Resolves with `false`, and changes
+     * nothing, if the version differs.
      */
     write: (item: Item, over?: Expected): Promise<boolean> =>
       unlessOvertaken(
@@ -97,7 +97,7 @@ async function openApi(options: DynamoTableOptions) {
             IndexName: indexName,
             KeyConditionExpression: `#partition = :partition AND #sort ${to === undefined ? '>= :from' : 'BETWEEN :from AND :to'}`,
             ...(where ? { FilterExpression: where } : {}),
-            // DynamoDB counts before it filters: a small page without a match costs as much time as a large one.
+            // DynamoDB applies the limit before the filter: a small page without a match costs as much time as a large one.
             ...(max === undefined ? {} : { Limit: where ? Math.max(1_000, max) : max - found.length }),
             ExpressionAttributeNames: names,
             // A key must not be empty. '0' sorts before all others.
@@ -116,7 +116,7 @@ async function openApi(options: DynamoTableOptions) {
       } while (ExclusiveStartKey && found.length < most);
       return found.slice(0, most);
     },
-    /** Waits until the table can be used. `shared`: another process may be creating it too. */
+    /** Waits until the table is ready. `shared`: another process may be creating it, too. */
     async create({ TimeToLiveSpecification, ...definition }: DynamoTable, shared: boolean): Promise<void> {
       let isOurs = true;
       try {
@@ -131,11 +131,11 @@ async function openApi(options: DynamoTableOptions) {
       try {
         await client.send(new sdk.UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
       } catch (error) {
-        // Some local servers delete nothing by themselves. What is past its time is not shown there either.
+        // Some local servers have no expiry. Longshore hides expired items there, too.
         if ((error as Error).name !== 'UnknownOperationException') throw error;
       }
     },
-    /** Its keys and its indexes' keys, like `table.pk` and `shelves.shelf`; `null` = there is no table. */
+    /** The keys of the table and of its indexes, like `table.pk` and `shelves.shelf`; `null` = there is no table. */
     async keys(): Promise<readonly string[] | null> {
       try {
         const { Table } = await client.send(new sdk.DescribeTableCommand({ TableName }));
@@ -149,7 +149,7 @@ async function openApi(options: DynamoTableOptions) {
         throw error;
       }
     },
-    /** Of the time when DynamoDB may remove an item; `null` = it removes none. */
+    /** Name of the attribute with an item's expiry; `null` = DynamoDB removes no items. */
     async expiryAttribute(): Promise<string | null> {
       const answer = await client.send(new sdk.DescribeTimeToLiveCommand({ TableName }));
       const { TimeToLiveStatus: status, AttributeName = null } = answer.TimeToLiveDescription ?? {};
@@ -221,10 +221,10 @@ const remedies: Remedies = {
 
 export interface DynamoTableOptions {
   readonly table: string;
-  /** Your own `DynamoDBClient`; `close()` leaves it open. @default one of our own, set up by the usual AWS variables */
+  /** Your own `DynamoDBClient`; `close()` leaves it open. @default a new client, configured by the usual AWS variables */
   readonly client?: SdkClient;
   readonly region?: string;
-  /** Instead of AWS, for example `http://127.0.0.1:8000`. */
+  /** Another server than AWS, for example `http://127.0.0.1:8000`. */
   readonly endpoint?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The one table. Every item has the key `pk`, a `version` that is new at every write, and
- * `expiresAt` once it may go:
+ * The layout of the table. Every item has the key `pk`, a `version` that is new at every write, and
+ * `expiresAt` once it may be removed:
  *
  * | pk                      | what                 | shelf                   | place                           |
  * |-------------------------|----------------------|-------------------------|---------------------------------|
@@ -8,21 +8,21 @@
  * | `key#<key>`             | idempotency key      |                         |                                 |
  * | `limit#k<key>`         | slots of a limit     | `limits#<0…7>`          | the key, as sortable.ts has it  |
  * | `limit#h<id>`           | limits of a waiting job |                      |                                 |
- * | `step#job:<id>`         | what a job remembers of its steps |            |                                 |
- * | `step#event:<name>:<key>` | who waits for an event |                     |                                 |
- * | `batch#<name>`          | a text of a batch    | `batches#<0…7>`         | of what is listed, as sortable.ts has it |
- * | `text#<section>/<name>` | any other text: schedules, numbers, audit log, heartbeats | `texts#<0…7>` | of what is listed, as sortable.ts has it |
+ * | `step#job:<id>`         | step results of a job |            |                                 |
+ * | `step#event:<name>:<key>` | jobs that wait for an event |                     |                                 |
+ * | `batch#<name>`          | a text of a batch    | `batches#<0…7>`         | the listed name, as sortable.ts has it |
+ * | `text#<section>/<name>` | any other text: schedules, metrics, audit log, heartbeats | `texts#<0…7>` | the listed name, as sortable.ts has it |
  *
- * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status has eight partitions, and so
- * have texts, because one takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads what it finds
- * there from the table.
+ * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status has eight partitions, and so do
+ * texts, because one partition takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads the
+ * items that it finds there from the table.
  */
 
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import { momentText } from '../../../core/kit/records/sortable.ts';
 
 export const indexName = 'shelves';
-/** Names of stored attributes: existing tables and templates have them. */
+/** Names of stored attributes. Do not change them: existing tables and templates use them. */
 export const partitionKey = 'shelf';
 export const sortKey = 'place';
 /** Attributes that narrow a list before items are read. */
@@ -67,5 +67,5 @@ export const partitionsOf = (status: JobStatus): string[] =>
 
 export const sortKeyOf = (at: number, id = ''): string => `${momentText(at)}#${id}`;
 
-/** DynamoDB wants whole seconds. Rounded up, so that nothing expires early. */
+/** DynamoDB needs whole seconds. Rounded up, so that nothing expires early. */
 export const expiry = (at: number): number => Math.ceil(at / 1000);

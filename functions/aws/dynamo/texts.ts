@@ -1,4 +1,4 @@
-/** Texts by name in the table, which can compare and swap: what all stores but records are made of. */
+/** Named texts in the table, with compare-and-swap. All stores but the records are built on them. */
 
 import { randomUUID } from 'node:crypto';
 import type { NamedText, TextRange, TextStore, TextWrite } from '../../../core/contract/texts.ts';
@@ -13,7 +13,7 @@ const shards = 8;
 const longestPage = 1_000;
 
 interface Place {
-  /** What keys of the items begin with, in place of what the names begin with. */
+  /** Prefix of the items' keys, in place of the prefix of the names. */
   readonly pk: string;
   readonly shelf: string;
   /** The attribute that holds the text. */
@@ -27,7 +27,7 @@ const kinds = kindsOf<Place>({
   others: { pk: 'text#', shelf: 'texts', text: 'state' },
   steps: { pk: 'step#', shelf: '', text: 'state' },
 });
-/** Nobody lists these, and an index entry costs as much as the item. */
+/** These are never listed, and an index entry costs as much as the item. */
 const unlisted = /^(key\/|job:|event:|result:|limit\/h|batch\/[^lo]|audit-id\/)/;
 
 function pkOf(name: string): string {
@@ -52,7 +52,7 @@ const textOf = ({ state, key = null, version }: Item) => {
 };
 
 export function dynamoTexts(dynamo: Dynamo): TextStore {
-  /** Answers in the order of the texts. */
+  /** The answers are in the order of the texts. */
   async function each<T, R>(
     during: string,
     texts: readonly T[],
@@ -68,7 +68,7 @@ export function dynamoTexts(dynamo: Dynamo): TextStore {
   }
 
   return {
-    /** An item holds 400 KB at most. */
+    /** An item may have 400 KB. */
     mostBytes: 380_000,
     pauseMs: 10,
     expires: true,
@@ -92,7 +92,7 @@ export function dynamoTexts(dynamo: Dynamo): TextStore {
   };
 }
 
-/** Behind all names of a kind. */
+/** Sorts after all names of a kind. */
 const behind = '\u{10ffff}';
 
 async function listOf(api: DynamoApi, kind: Kind<Place>, range: TextRange): Promise<NamedText[]> {
@@ -124,7 +124,7 @@ async function listOf(api: DynamoApi, kind: Kind<Place>, range: TextRange): Prom
     );
     const items = wanted.length === 0 ? [] : await api.read(wanted.map(({ pk }) => pk));
     const texts = new Map(items.map((item) => [item.pk, textOf(item)]));
-    // The index lags behind the table: what is gone meanwhile is left out.
+    // The index lags behind the table, so texts that were removed meanwhile are left out.
     for (const { pk, name } of wanted) {
       const text = texts.get(pk);
       if (text) found.push({ name, ...text });

@@ -1,4 +1,4 @@
-/** What Lambda passes to a function and expects from it, as far as Longshore uses it. */
+/** The events of Lambda and the answers that it expects, as far as Longshore uses them. */
 
 import { checkInteger } from '../../../core/base/checks.ts';
 import { type Delivery, deliveryFrom } from '../sqs/message.ts';
@@ -49,7 +49,7 @@ export interface HttpResult {
   readonly isBase64Encoded: boolean;
 }
 
-/** `null`: it is not an event of SQS. */
+/** `null` = it is not an event of SQS. */
 export function recordsOf(event: unknown): readonly SqsRecord[] | null {
   const { Records: records } = (event ?? {}) as Partial<SqsEvent>;
   return Array.isArray(records) && records.every(isSqsRecord) ? records : null;
@@ -71,19 +71,19 @@ export function deliveryOf({ attributes, messageAttributes, ...record }: SqsReco
 export interface WorkerOptions {
   /** Jobs of one event that run at the same time. @default 10 */
   readonly concurrency?: number;
-  /** Running jobs are aborted so long before the function's timeout, to leave time to settle. @default 2_000 */
+  /** How long before the function's timeout running jobs are aborted, to leave time to settle them. @default 2_000 */
   readonly marginMs?: number;
   /**
-   * The queues' visibility timeout. Needed only where it is shorter than the function's timeout (AWS wants it six times
-   * as long): leases are then renewed. @default longer than the function may run
+   * The queues' visibility timeout. Needed only if it is shorter than the function's timeout (AWS recommends six times as long); leases are then
+   * renewed. @default longer than the function may run
    */
   readonly visibilityMs?: number;
 }
 
-/** Rejects only when nothing was run: the event is not one of ours. */
+/** Rejects only if nothing was run, because the event is not from a queue of this app. */
 export type Worker = (event: unknown, context: LambdaContext) => Promise<SqsBatchResponse>;
 
-/** Throws `CONFIG` when the function starts, not with its first event. */
+/** Throws `CONFIG` when the function starts, not at its first event. */
 export function checkWorkerOptions({ concurrency, marginMs, visibilityMs }: WorkerOptions): void {
   if (concurrency !== undefined) checkInteger('concurrency', concurrency, 1);
   if (marginMs !== undefined) checkInteger('marginMs', marginMs, 0);

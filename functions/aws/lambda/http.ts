@@ -1,4 +1,4 @@
-/** Whatever speaks fetch, as Lambda calls a function with a URL or an HTTP API. */
+/** Serves a fetch handler as a Lambda function with a URL or an HTTP API. */
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
@@ -13,11 +13,11 @@ export async function answerHttp(
   return request ? resultOf(await handle(request)) : notAllowed;
 }
 
-/** A `Request` cannot have these methods. */
+/** Methods that `Request` does not allow. */
 const forbidden = /^(CONNECT|TRACE|TRACK)$/i;
 const notAllowed: HttpResult = { statusCode: 405, headers: {}, body: '', isBase64Encoded: false };
 
-/** `null` for a method that is never allowed. Throws `CONFIG` for what is not an event of format 2.0. */
+/** `null` for a method that is never allowed. Throws `CONFIG` for an event that is not of format 2.0. */
 function requestOf(event: unknown): Request | null {
   const { version, rawPath, rawQueryString, headers, cookies, body, isBase64Encoded, requestContext } =
     (event ?? {}) as Partial<HttpEvent>;
@@ -41,7 +41,7 @@ function requestOf(event: unknown): Request | null {
 }
 
 async function resultOf(response: Response): Promise<HttpResult> {
-  // Compressed bytes are no text.
+  // Compressed bytes are not text.
   const isBase64Encoded = response.headers.has('content-encoding');
   return {
     statusCode: response.status,

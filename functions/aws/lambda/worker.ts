@@ -1,6 +1,6 @@
 /**
- * Handles an event of SQS: runs its messages, gives failed ones their delay in the queue, and answers which are not done.
- * Lambda deletes the others.
+ * Handles an event of SQS: runs its messages, sets the delay of failed ones in the queue, and returns the messages that are not done. Lambda
+ * deletes the others.
  */
 
 import { steadyNow } from '../../../core/base/clock.ts';
@@ -31,9 +31,9 @@ import {
   type WorkerOptions,
 } from './events.ts';
 
-/** So many are released in one go: eight requests of ten. */
+/** How many messages are released at once: eight requests of ten. */
 const releasedAtOnce = 80;
-/** This part of `marginMs` is left for the answer. What is not settled by then is reported as not done. */
+/** This part of `marginMs` is reserved for the answer. Messages not settled by then are reported as not done. */
 const answerPart = 1 / 4;
 
 export function createWorker(
@@ -45,17 +45,17 @@ export function createWorker(
   const { clock, events } = client.app;
   let numbers: Collector | null = null;
   let loading: Promise<unknown> | null = null;
-  /** Why no invocation can do its work here. */
+  /** Set when no invocation can do its work in this process: the reason. */
   let broken: Error | null = null;
 
-  /** Beside the SDK, which takes longer: it is needed when a job has ended. */
+  /** Loaded in parallel to the SDK, which takes longer. Needed when a job has ended. */
   async function loadNumbers(): Promise<void> {
     if (!client.stores.metrics) return;
     const { collectorOf } = await import('../../../core/features/metrics/collector.ts');
     numbers = collectorOf(client, { source: client.app.newId(), rssBytes: process.memoryUsage.rss });
   }
 
-  /** The store's SDK too: without it jobs would run, and nobody would know of it. */
+  /** Also loads the store's SDK: without it jobs would run unrecorded. */
   function load(): Promise<unknown> {
     return Promise.all([loadNumbers(), store.load?.()]).catch((error) => {
       loading = null;
@@ -63,7 +63,10 @@ export function createWorker(
     });
   }
 
-  /** The SDK of SQS is loaded by the first job that does not succeed. Without it no such job ends, so from then on no other begins. */
+  /**
+   * The SDK of SQS is loaded when the first job does not succeed. If it cannot be loaded, no such job can be settled, so no further job is
+   * started.
+   */
   async function settlingFailed(error: unknown): Promise<void> {
     failed('settling', error);
     if (error instanceof LongshoreError && error.code === 'CONFIG')
@@ -79,8 +82,8 @@ export function createWorker(
     });
   }
 
-  // Exactly two parameters: Lambda takes a third one for the old callback style and refuses it. No state outside the call,
-  // because invocations may overlap.
+  // Exactly two parameters: Lambda refuses a handler with a third one, the old callback. Keep no state outside the call, because invocations
+  // may overlap.
   return async (event, context) => {
     if (broken) throw broken;
     const startedAt = clock.now();
@@ -110,9 +113,9 @@ export function createWorker(
       leaseMs: visibilityMs ?? null,
       failed,
     });
-    /** Ids of messages that Lambda may delete. */
+    /** Ids of the messages that Lambda may delete. */
     const done = new Set<string>();
-    /** Back to the queue they go, together. */
+    /** Messages to be released to the queue together. */
     let waiting: Item[] = [];
 
     async function releaseWaiting(): Promise<void> {
@@ -124,7 +127,7 @@ export function createWorker(
       }
     }
 
-    /** Leaves only the first of the group that has a suspect; all others go back before it begins. */
+    /** Keeps only the first message of the group that has a suspect; all others are released before it runs. */
     async function runAlone(groups: Item[][]): Promise<void> {
       const [suspect] = await suspectsAmong(client, groups.flat());
       const alone = groups.find((group) => group.includes(suspect!))?.[0];
@@ -136,7 +139,7 @@ export function createWorker(
 
     async function work(): Promise<void> {
       if (received.size > 0) loading ??= load();
-      loading?.catch(() => {}); // it is awaited below
+      loading?.catch(() => {}); // awaited below
       const groups: Item[][] = [];
       for (const [address, deliveries] of received) {
         const accepted = await backend.accept(address, deliveries, expiresAt);
@@ -149,18 +152,18 @@ export function createWorker(
       await forEach(
         groups.entries(),
         async ([i, group]) => {
-          // Jobs that start with the invocation may always run: no later invocation would have more time for them.
+          // The first jobs of an invocation always run: no later invocation would have more time for them.
           let isFirst = i < concurrency;
           const rest = [...group];
           while (rest.length > 0 && clock.now() < endAt && (isFirst || batch.fits(rest[0]!))) {
             if (waiting.length > 0) await releaseWaiting();
             isFirst = false;
             const item = rest.shift()!;
-            if (!(await batch.run(item))) break; // the rest of its group has to wait for it
+            if (!(await batch.run(item))) break; // the rest of its group must wait for it
             done.add(item.delivery.messageId);
           }
           waiting.push(...rest);
-          // Of a FIFO group at once: it is locked until all of them are back.
+          // Release a FIFO group at once: it is locked until all its messages are back.
           const isLast = i === groups.length - 1;
           if (isLast || group.length > 1 || waiting.length >= releasedAtOnce) await releaseWaiting();
         },
@@ -182,7 +185,7 @@ export function createWorker(
       maintenance.stop();
     }
     if (broken && done.size === 0) throw broken;
-    // Lambda freezes what is under way.
+    // Lambda freezes unfinished work.
     const leftMs = answerAt - clock.now();
     const ends = endsWritten(client, leftMs);
     await Promise.all([numbers?.flushWhenDue(leftMs), hooksEnded(client.app, leftMs), ends]);
@@ -191,20 +194,20 @@ export function createWorker(
   };
 }
 
-/** Throws `CONFIG` for a function that leaves its jobs no time. */
+/** Throws `CONFIG` if the function leaves its jobs no time. */
 function remainingMs(context: LambdaContext, marginMs: number): number {
   const ms: unknown = context?.getRemainingTimeInMillis?.();
   if (typeof ms === 'number' && ms > marginMs) return ms;
   throw noTime(ms, marginMs);
 }
 
-/** Items of a FIFO group run one after the other. On other queues each item is a group of its own. */
+/** Items of a FIFO group run one after the other. On other queues each item is its own group. */
 function groupsOf(items: readonly Item[], fifo: boolean): Item[][] {
   if (!fifo) return items.map((item) => [item]);
   return [...Map.groupBy(items, ({ delivery }) => delivery.group).values()];
 }
 
-/** By queue. Throws `CONFIG` for a queue that sqs() was not given. */
+/** The deliveries by queue. Throws `CONFIG` for a queue that `sqs()` was not given. */
 function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]) {
   const deliveries = new Map<QueueAddress, Delivery[]>();
   for (const [arn, group] of Map.groupBy(records, ({ eventSourceARN }) => eventSourceARN)) {
@@ -216,9 +219,9 @@ function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]) {
 }
 
 /**
- * Finds the messages that may have ended their process (out of memory, `process.exit`), or lost their time, when they ran last. Lambda brings
- * all messages of such an event again, at the same moment and with an attempt less, so one such job would kill healthy ones. So a message
- * that came before, and of which no end was recorded, runs alone.
+ * Finds messages that may have ended their process at the last run (out of memory, `process.exit`), or used up its time. After such a crash
+ * Lambda delivers all messages of the event again, at the same time and with one attempt less, so one bad job would kill healthy ones. So a
+ * message that was delivered before, without a recorded end, runs alone.
  */
 async function suspectsAmong(client: Client, items: readonly Item[]): Promise<Item[]> {
   const found = await Promise.all(
@@ -227,7 +230,7 @@ async function suspectsAmong(client: Client, items: readonly Item[]): Promise<It
   return items.filter((_, i) => found[i]);
 }
 
-/** Its record says that the attempt before has ended, or that none has begun. What is not known is no excuse. */
+/** Whether the record shows that the previous attempt has ended, or that none has begun. An unknown job is a suspect. */
 async function isExcused({ stores }: Client, { lease }: Item): Promise<boolean> {
   const record = await stores.records.get(receiptOf(lease).id).catch(() => null);
   return record !== null && record.status !== 'processing';
@@ -247,7 +250,7 @@ function notOurs(arn: string): LongshoreError {
   );
 }
 
-/** A function that leaves its jobs no time: its messages would go round for ever. */
+/** The error for a function that leaves its jobs no time: its messages would be delivered again and again. */
 function noTime(got: unknown, marginMs: number): LongshoreError {
   return config(
     `Expected Lambda's context to leave more time than marginMs (${marginMs}), got ${shown(got)}. Give the function a longer timeout, lambda() a smaller marginMs, and the worker both parameters.`,
@@ -263,7 +266,7 @@ interface BatchPorts {
   /** Jobs must have ended by then (epoch ms). */
   readonly endAt: number;
   readonly running: Set<Run>;
-  /** `null` where no numbers are kept. */
+  /** `null` if the store keeps no metrics. */
   numbers(): Collector | null;
   failed(during: string, error: unknown): void;
   settlingFailed(error: unknown): Promise<void>;
@@ -288,24 +291,24 @@ export function createBatch({
     host: env.AWS_LAMBDA_LOG_STREAM_NAME ?? 'unknown',
   };
   const halfMs = (endAt - startedAt) / 2;
-  /** A released message of a standard queue is replaced by a copy, so it may be deleted. On a FIFO queue it stays. */
+  /** A released message of a standard queue is replaced by a copy, so Lambda may delete it. On a FIFO queue it stays. */
   const isReplaced = (item: Item, countAttempt: boolean): boolean =>
     !countAttempt && !backend.queues.of(item.lease.queue).fifo;
 
   return {
-    /** Whether its own timeout fits in the time left. A job that may run longer needs half of the function's time. */
+    /** Whether the job's timeout fits in the time left. A longer job needs half of the function's time. */
     fits({ delivery }: Item): boolean {
       const timeoutMs = app.jobs.get(tagsOf(delivery).job)?.timeoutMs ?? 0;
       return clock.now() + Math.min(timeoutMs, halfMs) <= endAt;
     },
 
-    /** `true`: Lambda may delete the message. */
+    /** `true` = Lambda may delete the message. */
     async run(item: Item): Promise<boolean> {
       const { lease } = item;
       const run = createRun(lease, clock);
       let replaced = false;
       const settler: AttemptPorts['settler'] = {
-        // Lambda itself deletes the message, once the function has answered.
+        // Lambda deletes the message once the function has answered.
         ack: async (acks) => acks.map(() => run.expiresAt > steadyNow(clock)),
         nack(_, how) {
           replaced = isReplaced(item, how.countAttempt);
@@ -328,7 +331,7 @@ export function createBatch({
       }
     },
 
-    /** Back to the queue; the attempts do not count. Resolves with those that Lambda may delete. */
+    /** Releases messages to the queue without counting attempts. Resolves with those that Lambda may delete. */
     async release(items: readonly Item[]): Promise<Item[]> {
       try {
         const settled = await backend.release(items.map(({ lease }) => lease));

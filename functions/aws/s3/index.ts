@@ -7,8 +7,8 @@ import { cloudPayloads } from '../../../core/kit/clouds/payloads.ts';
 import { endpointFor, openClient, type Remedies, type SdkClient, sdkError } from '../sdk-client.ts';
 
 /**
- * Loads the SDK with the first large payload. Give the bucket a lifecycle rule that removes leftovers after some 30 days:
- * longer than messages and dead letters live.
+ * Loads the SDK with the first large payload. Give the bucket a lifecycle rule that removes leftovers after some 30 days, which must be longer
+ * than messages and dead letters live.
  */
 export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
   const { bucket } = options;
@@ -25,7 +25,7 @@ export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
 
 const remedies: Remedies = {
   NoSuchBucket: 'Create the bucket, or correct its name.',
-  // Without the permission to list, S3 answers this for a missing object too.
+  // Without the permission to list, S3 also answers this for a missing object.
   AccessDenied:
     'Allow s3:GetObject, s3:PutObject and s3:DeleteObject on its objects, and s3:ListBucket on itself.',
 };
@@ -71,11 +71,11 @@ export type S3Client = SdkClient;
 
 export interface S3PayloadsOptions {
   readonly bucket: string;
-  /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
+  /** Prefix of every key; use it in a lifecycle rule. @default 'longshore/claims/' */
   readonly prefix?: string;
-  /** @default one of our own, set up by the usual AWS variables */
+  /** @default a new client, configured by the usual AWS variables */
   readonly client?: S3Client;
   readonly region?: string;
-  /** Instead of AWS; the bucket's name then stands in the path. */
+  /** Another server than AWS; the bucket's name is then in the path. */
   readonly endpoint?: string;
 }

@@ -1,4 +1,4 @@
-/** What the CLI and the dashboard ask of SQS, and whether a queue can do what it has to. */
+/** SQS for the CLI and the dashboard, and checks of its queues. */
 
 import { createHash } from 'node:crypto';
 import { config } from '../../../core/base/errors.ts';
@@ -54,7 +54,7 @@ async function refuse(what: string): Promise<never> {
   throw config(`SQS cannot ${what}.`);
 }
 
-/** How many messages each queue has, over all its lanes, as far as SQS knows. */
+/** The number of messages of each queue over all lanes, as far as SQS knows. */
 async function statsOf(connection: Connection, only?: string): Promise<QueueStats[]> {
   const api = await connection.api();
   const addresses = only === undefined ? connection.queues.all() : [connection.addressOf(only)];
@@ -81,7 +81,7 @@ async function statsOf(connection: Connection, only?: string): Promise<QueueStat
       return {
         queue: name,
         ready: sum('ApproximateNumberOfMessages'),
-        // What waits for its retry is hidden like what runs: SQS counts both as not visible.
+        // Jobs that wait for a retry are hidden like running ones: SQS counts both as not visible.
         delayed: sum('ApproximateNumberOfMessagesDelayed'),
         leased: sum('ApproximateNumberOfMessagesNotVisible'),
         dead: Number(dead.ApproximateNumberOfMessages ?? 0),
@@ -93,13 +93,13 @@ async function statsOf(connection: Connection, only?: string): Promise<QueueStat
 }
 
 /*
- * Dead letters are in a queue of their own, with reason and error as attributes. SQS shows messages only by leasing them, so a listing
- * leases what it can get and releases it again.
+ * Dead letters are in a queue of their own, with reason and error as attributes. SQS shows messages only by leasing them, so a listing leases
+ * all that it can get and then releases them.
  */
 
-/** A listing has so long to look through the queue. */
+/** How long a listing may take. */
 const hiddenSeconds = 60;
-/** Of a longer queue only a part is listed. */
+/** A longer queue is listed in part. */
 const mostScanned = 10_000;
 
 interface Found {
@@ -109,7 +109,7 @@ interface Found {
 }
 
 export function deadLettersOf(connection: Connection): DeadLetters {
-  /** Leases every dead letter and releases those that `use` has not removed. */
+  /** Leases every dead letter, and releases those that `use` has not removed. */
   async function scan(
     addresses: readonly QueueAddress[],
     use: (found: readonly Found[]) => Promise<readonly Found[]>,
@@ -142,7 +142,7 @@ export function deadLettersOf(connection: Connection): DeadLetters {
     }
   }
 
-  /** Removes the chosen ones that `use` has dealt with. Resolves with how many different ids there were. */
+  /** Removes the chosen letters that `use` has handled. Resolves with the number of different ids. */
   async function take(
     ids: readonly string[],
     use: (chosen: readonly Found[]) => Promise<readonly Found[]>,
@@ -191,7 +191,7 @@ async function collect(connection: Connection, address: QueueAddress, found: Fou
   while (found.length < mostScanned) {
     let messages = await look(0);
     if (messages.length === 0) {
-      // A short poll asks only some of the servers, so an empty answer counts only when the queue's count agrees.
+      // A short poll asks only some of the servers, so an empty answer counts only if the queue's count agrees.
       const { ApproximateNumberOfMessages } = await api.attributes(url, ['ApproximateNumberOfMessages']);
       if (ApproximateNumberOfMessages === '0') return;
       messages = await look(1);
@@ -229,7 +229,7 @@ const noRoom =
 const movedBySqs =
   'CRASH_LOOP: AWS moved the message here. It was received more often than maxReceiveCount of its queue allows, or Lambda took it for a recursive loop (see RecursiveLoop in docs/aws.md).';
 
-/** Before the letters are deleted: who dies in between leaves a second copy. */
+/** Sends before the letters are deleted: a crash in between leaves a second copy. */
 async function resend(
   connection: Connection,
   chosen: readonly Found[],
@@ -240,11 +240,11 @@ async function resend(
   const sent: Found[] = [];
   for (const [address, group] of Map.groupBy(chosen, (one) => laneOf(connection, one))) {
     const messages = group.map(({ deadLetter: { id, job, body }, delivery }) => {
-      // One that SQS moved itself, or that an earlier version wrote, is in its group still.
+      // A letter that SQS moved itself, or that an earlier version wrote, still has its group.
       const group = delivery.attributes['longshore.group'] ?? delivery.group;
       const tags = { id, job, group, attempts: 0, notBefore: null };
       const fresh = replaced.get(id)?.body;
-      // A queue that drops copies takes another text beside an earlier one, as it may be the one that runs.
+      // The digest gives a new text its own id: the queue would drop it as a copy of the earlier text.
       const mark = fresh === undefined ? '' : `-${createHash('sha256').update(fresh).digest('base64url')}`;
       return { ...messageOf(fresh ?? body, tags, now), dedupId: `${delivery.messageId}-retry${mark}` };
     });
@@ -256,7 +256,7 @@ async function resend(
   return sent;
 }
 
-/** The lane it came from. A message that SQS moved itself does not say so. */
+/** The lane that it came from. A message that SQS moved itself does not carry it. */
 function laneOf({ queues }: Connection, { address, delivery }: Found): QueueAddress {
   const lane = delivery.attributes['longshore.lane'];
   return queues.lanesOf(address.name).find((one) => one.lane === lane) ?? address;
@@ -268,7 +268,7 @@ async function release(connection: Connection, found: readonly Found[]): Promise
     await inBatches(group, {
       entryOf: ({ delivery }) => ({ ReceiptHandle: delivery.receiptHandle, VisibilityTimeout: 0 }),
       request: (entries) => api.hide(address.deadLetterUrl, entries),
-    }).catch(() => {}); // they come back by themselves when they are hidden no longer
+    }).catch(() => {}); // they become visible again by themselves
   }
 }
 
@@ -277,7 +277,7 @@ interface Request {
   readonly MessageAttributes?: Readonly<Record<string, { readonly StringValue?: string }>>;
 }
 
-/** The message inside the request, as a dead letter of ours; any other delivery as it is. */
+/** The message inside a request of EventBridge, as a dead letter; any other delivery unchanged. */
 function unwrapped(delivery: Delivery): Delivery {
   if (delivery.attributes['longshore.id'] !== undefined || !delivery.body.startsWith('{"QueueUrl":')) {
     return delivery;
@@ -295,6 +295,6 @@ function unwrapped(delivery: Delivery): Delivery {
     };
     return { ...delivery, body: MessageBody, attributes };
   } catch {
-    return delivery; // not a request of ours
+    return delivery; // not a request of Longshore
   }
 }

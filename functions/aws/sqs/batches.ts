@@ -1,4 +1,4 @@
-/** SQS takes ten entries and 1 MiB at a time, and answers entry by entry. */
+/** SQS accepts ten entries and 1 MiB per request, and answers per entry. */
 
 import { forEach } from '../../../core/kit/parallel.ts';
 
@@ -7,7 +7,7 @@ export interface EntryFailure {
   readonly Id?: string | undefined;
   readonly Code?: string | undefined;
   readonly Message?: string | undefined;
-  /** The request was wrong and will be wrong again; otherwise SQS had a problem of its own. */
+  /** `true` = the request was wrong and would fail again; otherwise SQS had a fault. */
   readonly SenderFault?: boolean | undefined;
 }
 
@@ -19,13 +19,13 @@ export interface Failure {
   readonly cause?: unknown;
 }
 
-/** An entry as SQS takes it: the `Id` says which one of its request it is. */
+/** An entry for SQS: `Id` identifies it within its request. */
 export type Numbered<Entry> = Entry & { readonly Id: string };
 
 export interface BatchRules<T, Entry> {
-  /** What an entry adds to the size of its request. @default 0 */
+  /** The size of an entry in its request. @default 0 */
   readonly bytesOf?: (item: T) => number;
-  /** One request after the other, and nothing twice: for queues whose order counts. @default false */
+  /** Sends one request after the other, and nothing twice: for queues with order. @default false */
   readonly inOrder?: boolean;
   readonly entryOf: (item: T) => Entry;
   readonly request: (entries: readonly Numbered<Entry>[]) => Promise<EntryFailure[]>;
@@ -34,7 +34,7 @@ export interface BatchRules<T, Entry> {
 export const largestRequest = 1_048_576;
 export const mostEntries = 10;
 const mostRequestsAtOnce = 8;
-/** How often an entry is sent that failed through no fault of ours. */
+/** How often an entry is sent that fails because of SQS. */
 const mostTries = 3;
 
 /**

@@ -1,4 +1,4 @@
-/** Asks SQS whether a queue can do what it has to. */
+/** Checks whether the settings of a queue suit its jobs. */
 
 import { config } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
@@ -10,10 +10,10 @@ import { maxBodyBytes } from './message.ts';
 import type { QueueAddress } from './queues.ts';
 import type { QueueAttribute } from './sdk.ts';
 
-/** What SQS allows at most. */
+/** Limits of SQS. */
 const mostReceives = 1_000;
 const mostKeptS = 1_209_600;
-/** Deliveries beside those of the attempts: a function that is throttled or killed spends them too. */
+/** Deliveries in addition to the attempts: a throttled or killed function uses them up, too. */
 const spareReceives = 5;
 
 type Attributes = Partial<Record<QueueAttribute, string>>;
@@ -39,19 +39,19 @@ interface Lane {
 
 interface LookedQueue {
   readonly lanes: readonly Lane[];
-  /** Of the dead-letter queue. */
+  /** Attributes of the dead-letter queue. */
   readonly letters: Attributes;
 }
 
-/** What `longshore doctor` calls it, and what is wrong. */
+/** A problem, with its id in `longshore doctor`. */
 export interface Advice extends Problem {
   readonly id: 'sqs.visibility' | 'sqs.redrive' | 'sqs.retention' | 'sqs.size';
 }
 
 /**
- * Throws `CONFIG` unless the queue and its dead-letter queue exist, and SQS leaves jobs in it until their last retry.
- * @param needs of its jobs; `null` = not known
- * @returns what may be wrong: SQS cannot tell whether a function or a polling worker takes the jobs
+ * Throws `CONFIG` unless the queue and its dead-letter queue exist and SQS keeps jobs in the queue until their last retry.
+ * @param needs of the queue's jobs; `null` = not known
+ * @returns what may be wrong: SQS does not show whether a function or a polling worker takes the jobs
  */
 export async function checkQueue(
   connection: Connection,
@@ -66,7 +66,7 @@ export async function checkQueue(
   return adviceOf(looked, needs).map(({ text, remedy }) => `${text} ${remedy}`);
 }
 
-/** Throws `CONFIG` for a queue that is not there, or that may not be looked at. */
+/** Throws `CONFIG` if a queue does not exist or may not be read. */
 export async function lookAt({ queues, addressOf, call }: Connection, queue: string): Promise<LookedQueue> {
   const { deadLetterUrl } = addressOf(queue);
   const lanes: Lane[] = [];
@@ -83,7 +83,7 @@ export async function lookAt({ queues, addressOf, call }: Connection, queue: str
   return { lanes, letters };
 }
 
-/** On a FIFO queue a message may be delivered, and counted, whenever one before it in its group is: however often that fails. */
+/** On a FIFO queue a message may be delivered, and counted, each time an earlier one of its group is. So the count has no bound. */
 function receivesOf({ address, redrive }: Lane, needs: QueueNeeds | null): Problem | null {
   const { name, url, fifo } = address;
   const { maxReceiveCount: most = mostReceives } = redrive;
@@ -129,7 +129,7 @@ function adviceOfLane(
     );
   }
   const keptS = Number(letters.MessageRetentionPeriod);
-  // What SQS moves keeps its age, but not on FIFO queues.
+  // Messages that SQS moves keep their age, except on FIFO queues.
   if (!fifo && target !== undefined && keptS <= Number(attributes.MessageRetentionPeriod)) {
     tell(
       'sqs.retention',
@@ -155,7 +155,7 @@ interface LookedFor {
 }
 
 interface SqsFacts {
-  /** Every queue that is configured, as SQS shows it, or why it does not. */
+  /** All configured queues, each with its settings or the error of reading them. */
   queues(): Promise<readonly LookedFor[]>;
 }
 
@@ -171,7 +171,7 @@ export function sqsDiagnosis(connection: Connection, { needsOf }: DiagnosisReque
   return checksOf(sqsChecks, { queues });
 }
 
-/** Those that could be looked at; of the others sqs.queues tells. */
+/** The queues that could be read; sqs.queues reports the others. */
 async function lookedIn({ queues }: SqsFacts): Promise<(LookedFor & { looked: LookedQueue })[]> {
   return (await queues()).flatMap((one) =>
     one.looked instanceof Error ? [] : [{ ...one, looked: one.looked }],

@@ -1,4 +1,4 @@
-/** What all parts of the backend share: the queues, the clock, and the SDK from its first use on. */
+/** Shared by all parts of the backend: the queues, the clock, and the SDK, which is loaded on first use. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import { systemClock } from '../../../core/base/clock.ts';
@@ -13,11 +13,11 @@ import { createScheduler, type SchedulerOptions } from './scheduler.ts';
 import { openSqs, type SqsAccess } from './sdk.ts';
 
 export interface ConnectionOptions extends SqsAccess {
-  /** Counts deliveries that were no attempts. FIFO queues need it, others do not. */
+  /** Counts deliveries that were no attempts. Only FIFO queues need it. */
   readonly keys?: KeyStore;
-  /** Delays over 15 minutes by EventBridge Scheduler. @default messages that go round every 15 minutes */
+  /** Delays over 15 minutes by EventBridge Scheduler. @default such messages are sent again every 15 minutes */
   readonly scheduler?: SchedulerOptions;
-  /** By queue: messages of other programs that are jobs here, by the rules of `foreign()`. @default they are rejected */
+  /** By queue: the rules of `foreign()` that make jobs of other programs' messages. @default such messages are rejected */
   readonly foreign?: Readonly<Record<string, Foreign>>;
   readonly clock?: Clock;
 }
@@ -27,7 +27,7 @@ export type Connection = ReturnType<typeof createConnection>;
 export function createConnection(options: ConnectionOptions) {
   const { clock = systemClock, keys, foreign = {} } = options;
   const queues = resolveQueues(options);
-  for (const name of Object.keys(foreign)) queues.of(name); // throws for a queue that is not configured
+  for (const name of Object.keys(foreign)) queues.of(name); // throws for an unknown queue
   for (const address of queues.all()) checkKeys(address);
   const { roleArn } = options.scheduler ?? {};
   if (options.scheduler && !/^arn:[\w-]+:iam::\d{12}:role\/./.test(String(roleArn))) {
@@ -52,9 +52,9 @@ export function createConnection(options: ConnectionOptions) {
     clock,
     queues,
     foreign,
-    /** Throws `CONFIG` for a queue that is not known. */
+    /** Throws `CONFIG` for an unknown queue. */
     addressOf: (queue: string): QueueAddress => checkKeys(queues.of(queue)),
-    /** `null`: none is configured. */
+    /** `null` = none is configured. */
     scheduler,
     async close(): Promise<void> {
       await service.close();
@@ -63,7 +63,7 @@ export function createConnection(options: ConnectionOptions) {
   };
 }
 
-/** From the option, else from the queue's URL, else from the environment: a function may send to a queue of another region. */
+/** The region from the option, else from the queue's URL, else from the environment: a function may send to a queue of another region. */
 function regionOf({ region, queueUrl }: ConnectionOptions, queues: Queues): string | undefined {
   const url = queueUrl ?? queues.all()[0]?.url ?? '';
   return region ?? regionInUrl.exec(url)?.[1] ?? process.env.AWS_REGION;

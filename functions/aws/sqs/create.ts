@@ -1,4 +1,4 @@
-/** Creates queues for development, on a local endpoint. In the cloud a template makes them. */
+/** Creates queues for development on a local endpoint. In the cloud a template creates them. */
 
 import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
@@ -7,16 +7,16 @@ import type { SdkClient } from '../sdk-client.ts';
 import { createConnection } from './connection.ts';
 
 export interface SqsQueuesOptions {
-  /** On this machine: `http://127.0.0.1:4566`. */
+  /** An endpoint on this machine: `http://127.0.0.1:4566`. */
   readonly endpoint: string;
   /** Names of the app's queues, such as `app.queues`. */
   readonly queues: readonly string[];
-  /** Stands before every name. @default 'longshore-' */
+  /** Prefix of every name. @default 'longshore-' */
   readonly prefix?: string;
-  /** Whether to remove the messages in them. */
+  /** Whether to remove existing messages. @default false */
   readonly empty?: boolean;
   readonly region?: string;
-  /** An `SQSClient`, instead of one of our own; it stays open. */
+  /** An `SQSClient` to use instead of a new one; it stays open. */
   readonly client?: SdkClient;
 }
 

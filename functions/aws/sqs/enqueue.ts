@@ -14,7 +14,7 @@ export function createSender(connection: Connection): JobSender {
     const now = clock.now();
     const outgoing = messages.map(({ id, job, group, notBefore, body, hints }) => {
       const message = messageOf(body, { id, job, group, attempts: 0, notBefore }, now);
-      // A moved message needs an id of its own: a FIFO queue that had it before would drop it as a duplicate.
+      // A moved message needs its own id: a FIFO queue that had the message before would drop it as a duplicate.
       return hints?.move ? { ...message, dedupId: `${id}:${hints.move}`.slice(-128) } : message;
     });
     const during = `sending to queue "${address.name}"`;
@@ -59,7 +59,7 @@ export async function dispatch(
   );
 }
 
-/** Turns an error into the answer of these messages: the others may have been sent. */
+/** Turns an error into the answer for these messages: the others may have been sent. */
 async function failing(
   messages: readonly SqsMessage[],
   work: () => Promise<(Failure | null)[]>,

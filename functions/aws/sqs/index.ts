@@ -17,24 +17,24 @@ import { type Acceptor, createAcceptor, createReceiver } from './receive.ts';
 import { createSettler, type Settler } from './settle.ts';
 
 export interface SqsOptions extends ConnectionOptions {
-  /** How long one receive call may wait, 1_000 to 20_000; `close()` waits as long for the last one. @default 5_000 */
+  /** How long one receive call may wait in ms, 1_000 to 20_000; `close()` waits as long for the last call. @default 5_000 */
   readonly longPollMs?: number;
 }
 
 export interface SqsBackend extends QueueBackend {
   readonly queues: Queues;
-  /** Makes leases of messages that Lambda has received. Sends on those that came too early. */
+  /** Makes leases from messages that Lambda has received. Messages that came too early are sent again with the rest of their delay. */
   readonly accept: Acceptor['accept'];
-  /** `nack` of many at once, without a delay and without an attempt. */
+  /** `nack` of many leases at once, without a delay and without counting an attempt. */
   readonly release: Settler['release'];
   readonly admin: QueueAdmin;
-  /** Loads the SDK. Rejects with `CONFIG` where it cannot be. */
+  /** Loads the SDK. Rejects with `CONFIG` if it cannot be loaded. */
   readonly load: () => Promise<unknown>;
-  /** Throws `CONFIG` unless these queues and their dead-letter queues are as they have to be. @default every queue configured */
+  /** Throws `CONFIG` unless these queues and their dead-letter queues exist with suitable settings. @default every configured queue */
   check(queues?: readonly string[]): Promise<void>;
 }
 
-/** Opens nothing, and loads no SDK, before the first use. */
+/** Opens no connection and loads no SDK before the first use. */
 export function sqs(options: SqsOptions): SqsBackend {
   const { longPollMs = 5_000, keys } = options;
   checkInteger('longPollMs of sqs()', longPollMs, 1_000);
@@ -45,7 +45,7 @@ export function sqs(options: SqsOptions): SqsBackend {
   const refunds = keys ? createRefundedDeliveries(keys, clock, 'sqs-uncounted') : null;
   const { sendOn, ...settler } = createSettler(connection, refunds);
   const acceptor = createAcceptor(connection, sendOn, refunds);
-  /** What people ask for, and what a polling worker asks once: a function needs none of it. */
+  /** For operators, and for a polling worker at its start: a function does not need it. */
   const admin = onDemand(async () => (await import('./admin.ts')).adminOf(connection));
   const order = createLaneOrder();
   const polling = createPolling({
@@ -71,7 +71,7 @@ export function sqs(options: SqsOptions): SqsBackend {
 
     ...createSender(connection),
     fetch: polling.fetch,
-    reapExpired: async () => 0, // SQS does it itself
+    reapExpired: async () => 0, // SQS does this itself
     ...settler,
     admin: {
       ...verbsOf<Omit<Admin, 'checkQueue' | 'deadLetters'>>(
@@ -80,7 +80,7 @@ export function sqs(options: SqsOptions): SqsBackend {
       ),
       deadLetters: verbsOf(['list', 'retry', 'discard'], async () => (await admin()).deadLetters),
       know(names) {
-        // Behind a prefix a name is as good as a URL. Where a list of URLs is given, there are no others.
+        // With a prefix any name gives a URL. With a list of URLs there are no other queues.
         if (queues.prefix !== null) names.forEach(queues.of);
       },
     },

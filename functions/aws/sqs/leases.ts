@@ -1,6 +1,6 @@
 /**
- * Leases of SQS. A token is the receipt handle and what a settle verb needs beside it. SQS does not say whether a delete
- * has deleted anything, and may accept an old handle. So the lease table decides by time whether a lease may still settle.
+ * Leases of SQS. A token holds the receipt handle and the data that settling needs. SQS does not report whether a delete has deleted anything,
+ * and may accept an old handle. So the lease table decides by time whether a lease may still settle.
  */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
@@ -12,7 +12,7 @@ export interface Receipt extends Pick<Tags, 'id' | 'job' | 'group' | 'suspect'> 
   readonly handle: string;
   readonly messageId: string;
   readonly lane: LaneName;
-  /** Epoch ms. SQS hides a message for at most 12 hours from then. */
+  /** Epoch ms. SQS hides a message for at most 12 hours after that. */
   readonly receivedAt: number;
 }
 
@@ -44,7 +44,7 @@ export function leaseFrom(delivery: Delivery, { address, receivedAt, expiresAt, 
     attempt,
     token: JSON.stringify(receipt),
     expiresAt,
-    // SQS does not say whether a lease ran out or the message was released.
+    // SQS does not report whether a lease ran out or the message was released.
     interrupted: false,
   };
   return delivery.refusal === undefined ? lease : { ...lease, refusal: delivery.refusal };
@@ -55,7 +55,7 @@ export const receiptOf = (lease: JobLease): Receipt => receiptIn<Receipt>(lease,
 interface Entry {
   readonly endsAt: number;
   readonly settled: boolean;
-  /** From then on the lease itself says that it has ended. */
+  /** From then on the entry is not needed, because the lease itself shows that it has ended. */
   readonly forgetAt: number;
 }
 
@@ -70,7 +70,7 @@ export function createLeaseTable(now: () => number) {
   }
 
   function write({ token, expiresAt }: JobLease, endsAt: number, settled: boolean): void {
-    // The map is in the order of writing. Entries behind one that still counts wait for it.
+    // The map is in the order of writing. Expired entries behind a valid one are removed later.
     for (const [old, { forgetAt }] of entries) {
       if (forgetAt > now()) break;
       entries.delete(old);
@@ -82,20 +82,20 @@ export function createLeaseTable(now: () => number) {
   return {
     /** Whether the lease may still be used. */
     isOpen: (lease: JobLease): boolean => endOf(lease) > now(),
-    /** Takes the right to settle; `false` when it has ended or was taken before. */
+    /** Takes the right to settle; `false` = the lease has ended or was taken before. */
     take(lease: JobLease): boolean {
       const endsAt = endOf(lease);
       if (endsAt <= now()) return false;
       write(lease, endsAt, true);
       return true;
     },
-    /** Settling has failed: it may be tried again. */
+    /** Settling has failed: it may be repeated. */
     untake(lease: JobLease): void {
       const entry = entries.get(lease.token);
       if (entry) write(lease, entry.endsAt, false);
     },
     renewed(lease: JobLease, expiresAt: number): void {
-      // The answer of a renewal may come after the lease was settled: then it changes nothing.
+      // The answer to a renewal may arrive after the lease was settled. Then it changes nothing.
       if (!entries.get(lease.token)?.settled) write(lease, expiresAt, false);
     },
   };

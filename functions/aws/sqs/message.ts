@@ -1,23 +1,23 @@
 /**
- * What travels beside the body. The envelope is signed and never changes; these attributes route, count and name it. They
- * need no signature: anybody who may write to the queue could send the same envelope again anyway.
+ * The attributes of a message. The envelope is signed and never changes; the attributes route, count and name it. They need no signature:
+ * anybody who may write to the queue could send the same envelope again anyway.
  */
 
-/** What a copy of a message keeps. */
+/** The data that a copy of a message keeps. */
 export interface Tags {
   readonly id: string;
   readonly job: string;
   /** SQS MessageGroupId. */
   readonly group: string | null;
-  /** Attempts that earlier copies of this message have spent. */
+  /** Attempts of earlier copies of this message. */
   readonly attempts: number;
-  /** Must not run before (epoch ms). SQS itself delays for 15 minutes at most. */
+  /** Must not run before then (epoch ms). SQS itself delays by 15 minutes at most. */
   readonly notBefore: number | null;
-  /** It, or the message that it is a copy of, was received before, and nothing in the queue says how that ended. Only its record does. */
+  /** The message, or the one that it copies, was received before, and the queue does not show how that ended. Only its record does. */
   readonly suspect?: boolean;
 }
 
-/** One delivery, from a receive call or from a Lambda event. */
+/** One delivery, from a receive call or a Lambda event. */
 export interface Delivery {
   readonly messageId: string;
   readonly receiptHandle: string;
@@ -28,11 +28,11 @@ export interface Delivery {
   readonly group: string | null;
   /** Longshore's own attributes. */
   readonly attributes: Readonly<Record<string, string>>;
-  /** Why the queue's rule made no job of it. */
+  /** Why the queue's rule could not make a job from it. */
   readonly refusal?: string;
 }
 
-/** @param attributes by name; those of other programs are left out */
+/** @param attributes by name; those of other programs are ignored */
 export function deliveryFrom(
   { messageId, receiptHandle, body }: Pick<Delivery, 'messageId' | 'receiptHandle' | 'body'>,
   system: Readonly<Partial<Record<string, string>>> = {},
@@ -80,7 +80,7 @@ export const systemAttributeNames = [
 
 export type Attributes = Record<string, { readonly DataType: 'String'; readonly StringValue: string }>;
 
-/** A message as the SDK gives it, as far as Longshore looks. */
+/** A message of the SDK, as far as Longshore uses it. */
 export interface ReceivedMessage {
   readonly MessageId?: string | undefined;
   readonly ReceiptHandle?: string | undefined;
@@ -101,7 +101,7 @@ export function attributesOf({ id, job, attempts, notBefore, suspect }: Tags): A
   });
 }
 
-/** SQS has no empty attributes, so empty texts are left out. */
+/** SQS allows no empty attributes, so empty texts are left out. */
 export function attributesFrom(texts: Readonly<Record<string, string>>): Attributes {
   const attributes: Attributes = {};
   for (const [name, text] of Object.entries(texts)) {
@@ -124,7 +124,7 @@ export function bytesOf(body: string, attributes: Attributes = {}): number {
   return bytes;
 }
 
-/** What SQS does not carry: control characters, halves of pairs, U+FFFE and U+FFFF. */
+/** Characters that SQS does not carry: control characters, lone surrogates, U+FFFE and U+FFFF. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for exactly these
 const unfit = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/u;
 const everyUnfit = new RegExp(unfit, 'gu');
@@ -132,9 +132,9 @@ const everyUnfit = new RegExp(unfit, 'gu');
 export const isFit = (text: string): boolean => !unfit.test(text);
 const clean = (text: string): string => text.replace(everyUnfit, '\uFFFD');
 
-/** SQS hides a message for 12 hours at most, counted from its receipt. A minute is spare. */
+/** SQS hides a message for 12 hours at most after its receipt. One minute is a margin. */
 export const longestHiddenMs = 12 * 3_600_000 - 60_000;
 
-/** SQS counts attributes. This room is for ours, with the reason and error of a dead letter. */
+/** SQS counts attributes as part of the message. This is reserved for them, including reason and error of a dead letter. */
 const attributeBytes = 4_096;
 export const maxBodyBytes = 1_048_576 - attributeBytes;

@@ -1,4 +1,4 @@
-/** Which queue of the app is which queue of SQS. */
+/** Maps the app's queues to queues of SQS. */
 
 import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
@@ -11,13 +11,13 @@ export type LaneName = (typeof laneNames)[number];
 export interface QueueOptions {
   /** URL by name. Either this or `queueUrl`. */
   readonly queues?: Readonly<Record<string, string>>;
-  /** What stands before every queue's name: `https://sqs.eu-central-1.amazonaws.com/123456789012/shop-`. */
+  /** Prefix of every queue's name: `https://sqs.eu-central-1.amazonaws.com/123456789012/shop-`. */
   readonly queueUrl?: string;
-  /** URLs of the dead-letter queues, by the name of their queue. @default the queue's own, with `-dlq` at its end */
+  /** URLs of the dead-letter queues, by the name of their queue. @default the queue's URL with `-dlq` at its end */
   readonly deadLetterUrls?: Readonly<Record<string, string>>;
   /**
-   * Queues whose jobs have different priorities, each with the lanes it has beside `normal`: `{ mail: ['high', 'low'] }`. A lane is a queue
-   * of SQS with the lane's name at its end (`mail-high`), and the same dead-letter queue; or with the URL that is given.
+   * Queues whose jobs have different priorities, each with its lanes in addition to `normal`: `{ mail: ['high', 'low'] }`. A lane is a queue of
+   * SQS with the lane's name as a suffix (`mail-high`) or with the given URL. All lanes share one dead-letter queue.
    */
   readonly lanes?: Readonly<
     Record<string, readonly LaneName[] | Readonly<Partial<Record<LaneName, string>>>>
@@ -100,11 +100,11 @@ export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {
   return {
     /** Throws `CONFIG` for a name without a URL. */
     of,
-    /** All lanes of a queue by rank, the queue itself among them. */
+    /** All lanes of a queue by rank, including the queue itself. */
     lanesOf,
-    /** What stands before every name; `null` when each queue has its own URL. */
+    /** Prefix of every name; `null` = each queue has its own URL. */
     prefix: queueUrl ?? null,
-    /** Every queue that is configured or was used. */
+    /** All queues that are configured or were used. */
     all: () => [...addresses.keys()].map(of),
   };
 }
@@ -120,8 +120,8 @@ function checkUrl(what: string, url: unknown): void {
 }
 
 /**
- * SQS knows no priorities. So a queue may have lanes: queues of SQS, each for some priorities. Workers look at them by weight: urgent lanes
- * come first more often, and each lane comes first now and then, so that none starves.
+ * SQS has no priorities. So a queue may have lanes: several queues of SQS, each for a range of priorities. Workers poll them by weight: urgent
+ * lanes come first more often, and every lane comes first at times, so none starves.
  */
 const weights: Readonly<Record<LaneName, number>> = { critical: 8, high: 4, normal: 2, low: 1 };
 
@@ -135,11 +135,11 @@ export function laneOf(lanes: readonly QueueAddress[], priority: number): QueueA
   return towards.flatMap((lane) => lanes.find((address) => address.lane === lane) ?? [])[0]!;
 }
 
-/** Smooth weighted round robin: of 15 times `low` is first once and `critical` eight times, evenly spread. */
+/** Smooth weighted round robin: in 15 rounds `low` is first once and `critical` eight times, evenly spread. */
 export function createLaneOrder() {
   const credit = new Map<string, number>();
   return {
-    /** The lanes of a queue in the order in which they are looked at this time. */
+    /** The lanes of a queue in the order of this round. */
     next(lanes: readonly QueueAddress[]): QueueAddress[] {
       if (lanes.length === 1) return [...lanes];
       const total = lanes.reduce((sum, { lane }) => sum + weights[lane], 0);
@@ -154,7 +154,7 @@ export function createLaneOrder() {
   };
 }
 
-/** The queue that an ARN names, as Lambda does; `null` when it is none of ours. */
+/** The queue for an ARN from Lambda; `null` = it is not a queue of this app. */
 export function addressOfArn(queues: Queues, arn: string): QueueAddress | null {
   const [, , service, , account = '', name = ''] = arn.split(':');
   if (service !== 'sqs' || name === '') return null;
@@ -167,7 +167,7 @@ export function addressOfArn(queues: Queues, arn: string): QueueAddress | null {
 }
 
 interface End {
-  /** `null` where the URL has none, as with some emulators. */
+  /** `null` if the URL has none, as with some emulators. */
   readonly account: string | null;
   readonly name: string;
 }

@@ -15,7 +15,7 @@ export function createReceiver(connection: Connection, { accept }: Acceptor, adm
   const { clock, call } = connection;
   const checks = new Map<string, Promise<unknown>>();
 
-  /** Asks once. */
+  /** Checks a queue once. */
   function check(queue: string): Promise<unknown> {
     const known = checks.get(queue);
     if (known) return known;
@@ -25,7 +25,7 @@ export function createReceiver(connection: Connection, { accept }: Acceptor, adm
     return begun;
   }
 
-  /** One receive call, at most ten leases. `waitMs` 0 = look once. */
+  /** One receive call, at most ten leases. `waitMs` 0 = do not wait. */
   async function ask(
     address: QueueAddress,
     max: number,
@@ -42,15 +42,15 @@ export function createReceiver(connection: Connection, { accept }: Acceptor, adm
         WaitTimeSeconds: Math.ceil(waitMs / 1000),
       }),
     );
-    // SQS hid the messages at some moment of the call. A second is allowed for the answer's way back.
+    // SQS hid the messages at some time during the call. One second is allowed for the answer's way back.
     const receivedAt = Math.max(sentAt, clock.now() - 1_000);
     const { leases } = await accept(address, messages.map(deliveryOf), receivedAt + leaseMs, receivedAt);
     return leases.map(({ lease }) => lease);
   }
 
   /**
-   * One lease per group. A call that asks for more gets as many of one group as there are: those behind the first could only wait,
-   * and their deliveries would count. While every call finds a free group, twice as many follow.
+   * One lease per group. A call for more would get several messages of one group: they could only wait for the first, and their deliveries would
+   * count. While every call finds a free group, the number of calls doubles.
    */
   async function askPerGroup(address: QueueAddress, max: number, leaseMs: number, waitMs: number) {
     const leases = await ask(address, 1, leaseMs, waitMs);
@@ -66,29 +66,29 @@ export function createReceiver(connection: Connection, { accept }: Acceptor, adm
   }
 
   return {
-    /** At most ten leases, in the order of their group. `waitMs` 0 = look once. */
+    /** At most ten leases, in the order of their group. `waitMs` 0 = do not wait. */
     async receive(address: QueueAddress, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]> {
-      await check(address.name); // before the first job is leased: a dead letter needs a queue to go to
+      await check(address.name); // before the first lease: a dead letter needs a queue
       return (address.fifo ? askPerGroup : ask)(address, max, leaseMs, waitMs);
     },
   };
 }
 
 export interface Accepted {
-  /** Messages that may run, beside their deliveries. */
+  /** Messages that may run, with their deliveries. */
   readonly leases: readonly { readonly delivery: Delivery; readonly lease: JobLease }[];
-  /** Delivered too early: a copy was sent on, and the delivered message is deleted. */
+  /** Delivered too early: a copy was sent, and the delivered message is deleted. */
   readonly postponed: readonly Delivery[];
-  /** A store or SQS failed. These messages come back by themselves. */
+  /** A store or SQS failed. These messages are delivered again. */
   readonly failed: readonly { readonly delivery: Delivery; readonly error: unknown }[];
 }
 
 export type Acceptor = ReturnType<typeof createAcceptor>;
 
-/** Lambda does not say when it received a message. It calls the function within an hour. */
+/** Lambda does not report when it received a message. It calls the function within an hour. */
 const longestInLambdaMs = 3_600_000;
 
-/** @param refunds `null` where no queue is FIFO */
+/** @param refunds `null` if no queue is FIFO */
 export function createAcceptor(
   { clock, foreign }: Connection,
   sendOn: Settler['sendOn'],

@@ -1,7 +1,4 @@
-/**
- * Delays over 15 minutes by EventBridge Scheduler: one schedule per message sends it at its time and then deletes itself.
- * It is exact to the minute.
- */
+/** Delays over 15 minutes by EventBridge Scheduler: one schedule per message sends it on time and then deletes itself. Accurate to the minute. */
 
 import { createHash } from 'node:crypto';
 import { optional } from '../../../core/base/optional.ts';
@@ -18,15 +15,15 @@ export interface SchedulerOptions {
   readonly roleArn: string;
   /** The group of the schedules. @default 'default' */
   readonly groupName?: string;
-  /** Instead of AWS. */
+  /** Another server than AWS. */
   readonly endpoint?: string;
-  /** A `SchedulerClient`, instead of one of our own. */
+  /** A `SchedulerClient` to use instead of a new one. */
   readonly client?: SdkClient;
 }
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
-/** EventBridge Scheduler takes 256 KB of input. */
+/** EventBridge Scheduler accepts 256 KB of input. */
 const mostInputBytes = 262_144;
 const mostRequestsAtOnce = 8;
 
@@ -41,7 +38,7 @@ export function createScheduler(
   );
   const deadLetterArns = new Map<string, Promise<string>>();
 
-  /** EventBridge puts there what it could not send within a day. */
+  /** EventBridge puts messages there that it could not send within a day. */
   function deadLetterArnOf({ name, deadLetterUrl }: QueueAddress): Promise<string> {
     const known = deadLetterArns.get(name);
     if (known) return known;
@@ -66,7 +63,7 @@ export function createScheduler(
   }
 
   return {
-    /** Whether it can carry this message. Others go in hops. */
+    /** Whether the scheduler can carry this message. Others are sent in hops. */
     takes: (address: QueueAddress, message: SqsMessage): boolean =>
       message.dueAt !== null &&
       !address.fifo &&
@@ -84,7 +81,10 @@ export function createScheduler(
   };
 }
 
-/** The request that EventBridge makes of SQS. It would put values in the place of its own keywords, such as `<aws.scheduler.execution-id>`. */
+/**
+ * The request to SQS that EventBridge sends. `<aws.scheduler.` is escaped: EventBridge would replace keywords such as
+ * `<aws.scheduler.execution-id>`.
+ */
 function inputOf({ url }: QueueAddress, { body, attributes, group }: SqsMessage): string {
   const input = JSON.stringify({
     QueueUrl: url,
@@ -96,8 +96,8 @@ function inputOf({ url }: QueueAddress, { body, attributes, group }: SqsMessage)
 }
 
 /**
- * The same message at the same moment has one schedule, however often it is sent; its next copy has another. At most 61 of
- * `A-Z a-z 0-9 _ -`, because the name is the request's token too.
+ * Sending the same message for the same time twice gives one schedule; its next copy gets another one. At most 61 of `A-Z a-z 0-9 _ -`, because
+ * the name is also the request's token.
  */
 function nameOf({ dedupId, dueAt }: SqsMessage): string {
   const digest = createHash('sha256').update(`${dedupId}@${dueAt}`).digest('hex');
@@ -120,7 +120,7 @@ interface OneTime {
 }
 
 const timeoutMs = 5_000;
-/** EventBridge tries for one day, and then uses the dead-letter queue. */
+/** EventBridge retries for one day and then uses the dead-letter queue. */
 const longestLateSeconds = 86_400;
 
 async function openScheduler(region: string | undefined, options: SchedulerOptions) {
@@ -133,7 +133,7 @@ async function openScheduler(region: string | undefined, options: SchedulerOptio
   const service = { sdk: '@aws-sdk/client-scheduler', goesTo, timeoutMs };
   const client = openClient({ ...options, region }, service, (settings) => new SchedulerClient(settings));
   return {
-    /** Resolves also when it is there already. */
+    /** Also resolves if the schedule exists. */
     async create({ name, at, input, deadLetterArn }: OneTime): Promise<void> {
       try {
         await client.send(
@@ -147,7 +147,7 @@ async function openScheduler(region: string | undefined, options: SchedulerOptio
             FlexibleTimeWindow: { Mode: 'OFF' },
             ActionAfterCompletion: 'DELETE',
             Target: {
-              // Not the queue as the target: then a message would have no attributes.
+              // The target is not the queue itself, because such a message has no attributes.
               Arn: `arn:${partition}:scheduler:::aws-sdk:sqs:sendMessage`,
               RoleArn: roleArn,
               Input: input,

@@ -1,6 +1,6 @@
 /**
- * The requests Longshore makes of SQS, in our own types: a program without the SDK's types compiles. The only file that imports
- * the SDK. It is loaded on first use: that takes ten times as long as all the rest.
+ * The requests to SQS, in Longshore's own types: programs without the SDK's types compile. The only file that imports the SDK. It is loaded on
+ * first use, because that takes ten times as long as loading the rest.
  */
 
 import { optional } from '../../../core/base/optional.ts';
@@ -43,13 +43,13 @@ export type QueueAttribute =
   | 'ApproximateNumberOfMessagesDelayed'
   | 'ApproximateNumberOfMessagesNotVisible';
 
-/** How SQS is reached. */
+/** How to reach SQS. */
 export interface SqsAccess extends QueueOptions {
-  /** @default that of the queue's URL, or of AWS_REGION */
+  /** @default the region of the queue's URL, or of AWS_REGION */
   readonly region?: string;
-  /** For LocalStack and its like. One on this machine is given no credentials of yours. */
+  /** For LocalStack and similar servers. An endpoint on this machine receives none of your credentials. */
   readonly endpoint?: string;
-  /** An `SQSClient`, instead of one of our own; `close()` leaves it open. */
+  /** An `SQSClient` to use instead of a new one; `close()` leaves it open. */
   readonly client?: SdkClient;
 }
 
@@ -63,8 +63,8 @@ interface Traced {
 }
 
 /**
- * In a function the SDK sends the trace of its invocation with every request. `Lineage` in it counts how many invocations have led to this
- * one, and Lambda stops a message after some 16 of them. A job that waits is such a chain, however long it waits.
+ * In a function the SDK adds the trace of the invocation to every request. Its `Lineage` counts the invocations that led to this one, and Lambda
+ * stops a message after about 16. A job that waits for long is such a chain.
  */
 const withoutLineage =
   <Args extends Traced, Result>(next: (args: Args) => Result) =>
@@ -79,11 +79,11 @@ const withoutLineage =
     return next(args);
   };
 
-/** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
+/** Batches resolve with the entries that failed. Rejects with the SDK's own errors. */
 export async function openSqs(region: string | undefined, options: SqsAccess) {
   const { endpoint, queueUrl, queues = {} } = options;
   const sdk = await import('@aws-sdk/client-sqs').catch(optional('@aws-sdk/client-sqs'));
-  // With an endpoint of your own the URLs only name the queues.
+  // With your own endpoint the URLs only name the queues.
   const naming = endpoint === undefined ? {} : { useQueueUrlAsEndpoint: false };
   const goesTo = endpoint ?? queueUrl ?? Object.values(queues)[0];
   const service = { sdk: '@aws-sdk/client-sqs', goesTo, timeoutMs };
@@ -96,14 +96,14 @@ export async function openSqs(region: string | undefined, options: SqsAccess) {
       );
       return Failed;
     },
-    /** `send` of messages that were received from there: they go back, and are not what the function made of them. */
+    /** `send` for messages that go back to their queue. Lambda must not count this as one more invocation of a chain. */
     async sendBack(QueueUrl: string, entries: readonly Numbered<SendEntry>[]): Promise<EntryFailure[]> {
       const command = new sdk.SendMessageBatchCommand({ QueueUrl, Entries: [...entries] });
       command.middlewareStack.add(withoutLineage, { step: 'finalizeRequest', name: 'longshoreLineage' });
       const { Failed = [] } = await client.send(command);
       return Failed;
     },
-    /** With Longshore's attributes, and no others. */
+    /** Returns only Longshore's attributes. */
     async receive(request: ReceiveRequest): Promise<ReceivedMessage[]> {
       const { Messages = [] } = await client.send(
         new sdk.ReceiveMessageCommand({
@@ -135,7 +135,7 @@ export async function openSqs(region: string | undefined, options: SqsAccess) {
       );
       return Attributes;
     },
-    /** For development. Resolves with the URL, also of a queue that exists. */
+    /** For development. Resolves with the URL, also if the queue exists. */
     async create(QueueName: string): Promise<string> {
       const { QueueUrl } = await client.send(new sdk.CreateQueueCommand({ QueueName }));
       return QueueUrl!;

@@ -10,19 +10,19 @@ import type { SqsApi } from './sdk.ts';
 export interface SqsMessage {
   readonly body: string;
   readonly attributes: Attributes;
-  /** Hidden for so many seconds, 0 to 900. */
+  /** Delay in seconds, 0 to 900. */
   readonly delaySeconds: number;
   readonly group: string | null;
   /** When it may run (epoch ms), if that is later than SQS can delay. */
   readonly dueAt: number | null;
-  /** A FIFO queue takes one message with this id within five minutes. */
+  /** A FIFO queue accepts one message with this id per five minutes. */
   readonly dedupId: string;
 }
 
-/** SQS itself delays for no longer. */
+/** The longest delay of SQS. */
 const longestDelayMs = 900_000;
 
-/** A message that may run at `tags.notBefore`. It reaches a later moment than SQS can delay in hops. */
+/** A message that may run at `tags.notBefore`. If SQS cannot delay it that long, it is sent in hops. */
 export function messageOf(body: string, tags: Tags, now: number): SqsMessage {
   const { notBefore } = tags;
   const delayMs = Math.max(0, (notBefore ?? now) - now);
@@ -52,7 +52,7 @@ export function send(
       MessageBody: body,
       MessageAttributes: attributes,
       ...(delaySeconds > 0 && !fifo && { DelaySeconds: delaySeconds }),
-      // A FIFO queue needs a group. Without one given, each message is its own: no order was asked for.
+      // A FIFO queue needs a group. A message without one gets its own, because no order was asked for.
       ...((group !== null || fifo) && { MessageGroupId: groupId(group ?? dedupId) }),
       ...(fifo && { MessageDeduplicationId: dedupId }),
     }),
@@ -64,7 +64,7 @@ export function send(
 export const groupId = (group: string): string =>
   group.replace(/[^!-~]/gu, (character) => `%${character.codePointAt(0)!.toString(16)}`);
 
-/** Why SQS cannot carry this message; `null` when it can. */
+/** Why SQS cannot carry this message; `null` = it can. */
 export function unsendable(
   { body, notBefore, group }: Pick<OutgoingMessage, 'body' | 'notBefore' | 'group'>,
   fifo: boolean,

@@ -1,4 +1,4 @@
-/** How leases end. Each verb first takes the lease from the lease table, and puts it back when SQS cannot be reached. */
+/** Settles leases. Each verb first takes the lease from the lease table, and puts it back if SQS cannot be reached. */
 
 import { toError } from '../../../core/base/failure.ts';
 import type { Abandon, JobLease, JobSettler } from '../../../core/contract/queue.ts';
@@ -14,7 +14,7 @@ import type { QueueAddress } from './queues.ts';
 import type { SqsApi } from './sdk.ts';
 import { messageOf, type SqsMessage, send } from './send.ts';
 
-/** A lease whose message is replaced by a fresh copy, of which `attempts` are spent. */
+/** A lease whose message is replaced by a new copy, with the attempts spent so far. */
 export interface Replaced {
   readonly lease: JobLease;
   readonly attempts: number;
@@ -22,13 +22,13 @@ export interface Replaced {
 }
 
 export interface Settler extends JobSettler {
-  /** `false` for a lease that has ended, and for a copy that SQS has refused. Rejects when it has refused all. */
+  /** `false` for a lease that has ended, and for a copy that SQS has refused. Rejects if SQS refused all. */
   sendOn(replaced: readonly Replaced[]): Promise<boolean[]>;
-  /** `nack` of many, without a delay and without an attempt. */
+  /** `nack` of many leases, without a delay and without counting an attempt. */
   release(leases: readonly JobLease[]): Promise<boolean[]>;
 }
 
-/** @param refunds `null` where no queue is FIFO */
+/** @param refunds `null` if no queue is FIFO */
 export function createSettler(connection: Connection, refunds: RefundedDeliveries | null): Settler {
   const { clock, call } = connection;
   const { addressOf, hideableMs, drop, hide } = createSettleRequests(connection);
@@ -58,7 +58,7 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
     return (await settle([lease], work))[0] === true;
   }
 
-  /** Sends the copies first and then deletes the old messages: a crash in between leaves second copies, and loses none. */
+  /** Sends the copies first and then deletes the old messages: a crash in between leaves second copies and loses none. */
   function sendOn(replaced: readonly Replaced[]): Promise<boolean[]> {
     const how = new Map(replaced.map((one) => [one.lease, one]));
     return settle([...how.keys()], async (mine) => {
@@ -74,7 +74,7 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
           for (const [i, failure] of answers.entries())
             if (failure) failures.set(group[i]!, failedEntry(during, failure));
         } catch (error) {
-          for (const lease of group) failures.set(lease, toError(error)); // those of other queues may be on their way
+          for (const lease of group) failures.set(lease, toError(error)); // other queues may still succeed
         }
       }
       if (failures.size === mine.length) throw failures.get(mine[0]!);
@@ -86,7 +86,7 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
 
   const sendOnTogether = together(sendOn);
 
-  /** Where a copy would lose its rank in a group, the message itself comes back. */
+  /** If a copy would lose its place in a group, the message itself becomes visible again. */
   async function comeBack(mine: readonly JobLease[], delayMs: number, countAttempt: boolean) {
     const counts = countAttempt ? null : refunds;
     if (counts) await forEach(mine, (lease) => counts.add(receiptOf(lease).messageId));
@@ -116,7 +116,7 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
       return leases.map((lease) => (isFifo(lease) ? answers.kept : answers.sent).next().value!);
     },
     async nack(lease, { delayMs, countAttempt }) {
-      // SQS counts every delivery. A copy starts at none.
+      // SQS counts every delivery. A copy starts at zero.
       if (!addressOf(lease).fifo && (!countAttempt || delayMs > hideableMs(lease))) {
         const attempts = countAttempt ? lease.attempt : lease.attempt - 1;
         const notBefore = delayMs > 0 ? clock.now() + delayMs : null;
@@ -151,7 +151,7 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
   };
 }
 
-/** Bytes. A body leaves this much room beside the other attributes. */
+/** Bytes. A body leaves this much room in addition to the other attributes. */
 const longestError = 1_500;
 
 function deadMessage(lease: JobLease, receipt: Receipt, why: Abandon, now: number): SqsMessage {
@@ -171,14 +171,14 @@ function deadMessage(lease: JobLease, receipt: Receipt, why: Abandon, now: numbe
     attributes: largestThatFits(lease.body, [{ ...facts, ...error }, facts, {}]),
     delaySeconds: 0,
     dueAt: null,
-    // Each in a group of its own: while one is looked at, a FIFO queue would show no more than ten of its group.
+    // Each in its own group: while one is read, a FIFO queue would show at most ten of its group.
     group: null,
     // A message that dies again after a retry is another dead letter.
     dedupId: `${messageId}-${lease.attempt}`.slice(-128),
   };
 }
 
-/** A foreign body may leave no room for attributes. It goes to the dead letters without them. */
+/** A foreign body may leave no room for attributes. Then it goes to the dead letters without them. */
 function largestThatFits(body: string, choices: readonly Record<string, string>[]): Attributes {
   const fits = (texts: Record<string, string>) => bytesOf(body, attributesFrom(texts)) <= largestRequest;
   return attributesFrom(choices.find(fits) ?? {});
@@ -214,7 +214,7 @@ function createSettleRequests({ clock, queues, call }: Connection) {
   return {
     addressOf,
     hideableMs,
-    /** `false`: SQS has refused it. */
+    /** `false` = SQS has refused it. */
     async drop(leases: readonly JobLease[]): Promise<boolean[]> {
       const failures = await perQueue(leases, 'deleting', (api, url) => ({
         entryOf: (lease) => ({ ReceiptHandle: receiptOf(lease).handle }),
@@ -223,8 +223,8 @@ function createSettleRequests({ clock, queues, call }: Connection) {
       return failures.map((failure) => failure === null);
     },
     /**
-     * `false`: the delivery is over. Rejects when SQS has refused one for another reason.
-     * @param hidden called with those that are hidden now
+     * `false` = the delivery is over. Rejects if SQS refused one for another reason.
+     * @param hidden called with the leases that are now hidden
      */
     async hide(
       leases: readonly JobLease[],
@@ -246,6 +246,6 @@ function createSettleRequests({ clock, queues, call }: Connection) {
   };
 }
 
-/** SQS has deleted the message, or given it out once more. */
+/** SQS has deleted the message or delivered it again. */
 const isOver = ({ code, message }: Failure): boolean =>
   /ReceiptHandleIsInvalid|MessageNotInflight/.test(code) || /ReceiptHandle|does not exist/.test(message);
