@@ -3,8 +3,8 @@
  * enqueue → sign → send (enqueue/enqueue.ts and send.ts); then, for every lease:
  * verify → admit → load the payload → check it → run ONE attempt → settle.
  *
- * What only some attempts need is a step: it stands around the run, around the end, or both. An attempt passes the
- * steps that it needs, from left to right on the way in.
+ * Work that only some attempts need is a step, which runs around the run, around the end, or both. An attempt passes through the
+ * steps that it needs, in the order of their list.
  */
 
 import { errorText } from '../base/failure.ts';
@@ -31,8 +31,8 @@ import type { Run } from './attempt/run.ts';
 import { ackOf, endOf, failedCommit, keptOf, lostLease, resultOf, unfit } from './attempt/verdict.ts';
 
 /**
- * One lease, one attempt, one settlement. Resolves with what happened. Rejects only when the backend or a store
- * failed, and then nothing was settled: the lease runs out and the message comes back.
+ * Runs one attempt of a lease and settles it. Rejects only if the backend or a store failed. Then nothing was settled: the lease
+ * runs out and the message comes back.
  */
 export async function attempt(
   app: App,
@@ -81,7 +81,7 @@ function start(it: Admitted): Maybe<Verdict> {
   return execute(it);
 }
 
-/** Goes through the steps that this attempt needs, and then to `last`. */
+/** Runs the steps that this attempt needs, and then `last`. */
 function through(
   steps: readonly RunStep[],
   it: Admitted,
@@ -94,8 +94,8 @@ function through(
   return last(it);
 }
 
-// Goes no further when a wait has cost the lease. A function of its own: closures in the loop would cost every attempt
-// their scopes, also where no step is needed.
+// Stops if the lease was lost during a wait. A separate function, because closures in the loop would cost every attempt their
+// scopes, even if no step is needed.
 function runIn(
   steps: readonly RunStep[],
   i: number,
@@ -105,7 +105,7 @@ function runIn(
   return steps[i]!.run(it, () => lostLease(it) ?? through(steps, it, last, i + 1));
 }
 
-/** A lost lease settles nothing, and must change nothing on the way. */
+/** Resolves with `false` if nothing was settled. After a lost lease the steps are not called either, because they must change nothing. */
 function settle(it: Attempt, end: End, from = 0): Maybe<boolean> {
   if (end.verdict.verb === 'nothing') return false;
   const { aroundTheEnd } = stepsOf(it.app);

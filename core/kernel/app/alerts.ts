@@ -1,4 +1,4 @@
-/** Alerts as an app carries them. `longshore/alerts` makes them, so that an app without any pays nothing. */
+/** The types of alerts. `longshore/alerts` makes them, so that an app without alerts does not load their code. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { AlertSeverity, Events } from '../../base/events.ts';
@@ -38,11 +38,11 @@ export interface AttemptNumbers {
 
 export interface ScheduleLateness {
   readonly schedule: string;
-  /** How long its next moment has been due; 0 = it is not. `null` = nothing has ever ticked it. */
+  /** How long its next run has been due, ms; 0 = not due. `null` = no tick has ever looked at the schedule. */
   readonly lateMs: number | null;
 }
 
-/** The facts that a condition can ask for. Each is fetched once per evaluation, and rejects after 10 s. */
+/** The facts that a condition can ask for. Each is fetched once per evaluation. Rejects after 10 s. */
 export interface AlertFacts {
   /** Epoch ms, by the queue's own time where it has one. */
   readonly now: number;
@@ -68,7 +68,7 @@ export interface AlertFacts {
 export interface AlertReading {
   /** The queue, the schedule or the job; empty for the whole app. */
   readonly subject: string;
-  /** `null`: the backend cannot tell. */
+  /** Whether the condition holds; `null` = the backend cannot tell. */
   readonly holds: boolean | null;
   /** The number that was compared with the limit. */
   readonly value: number | null;
@@ -83,7 +83,7 @@ export interface AlertRule {
   readonly forMs: number;
   /** The condition, for people: `more than 1,000 jobs wait`. */
   readonly summary: string;
-  /** Also evaluated where the key store does not answer. */
+  /** Evaluated even while the key store does not answer. */
   readonly needsNoStore?: true;
   read(facts: AlertFacts): Promise<readonly AlertReading[]>;
 }
@@ -96,7 +96,7 @@ export interface AlertNotice {
   readonly subject: string;
   readonly value: number | null;
   readonly text: string;
-  /** Since when the condition holds, epoch ms. */
+  /** When the condition began to hold, epoch ms. */
   readonly since: number;
   /** When this notice was made, epoch ms. */
   readonly at: number;
@@ -105,9 +105,9 @@ export interface AlertNotice {
 
 export interface AlertTarget {
   readonly name: string;
-  /** It gets notices of this severity only. @default all */
+  /** Sends only notices of this severity. @default all */
   readonly severity?: AlertSeverity;
-  /** Resolves once the notices have been taken. Given up after 5 s, when `signal` aborts; tried again a minute later or more. */
+  /** Resolves once the target has accepted the notices. After 5 s `signal` aborts; the call is repeated at the earliest a minute later. */
   send(notices: readonly AlertNotice[], call: AlertCall): Promise<unknown>;
 }
 
@@ -124,8 +124,9 @@ export interface Alerts {
   readonly to: readonly AlertTarget[];
   readonly remindMs: number | null;
   /**
-   * Looks at every rule, once a minute over all hosts that call it, and sends what has changed. Rejects only when the key store fails.
-   * @param where functions run jobs without a heartbeat
+   * Evaluates every rule and sends what has changed. Over all hosts that call it, this happens once a minute. Rejects only when the key
+   * store fails.
+   * @param where `function`: jobs run in functions, which keep no heartbeat
    */
   evaluate(client: AlertHost, where: 'worker' | 'function'): Promise<void>;
 }

@@ -20,37 +20,37 @@ export interface AppOptions {
   /** Alert rules and their targets: `defineAlerts()` of `longshore/alerts`. @default none */
   readonly alerts?: Alerts;
   /**
-   * @default the keys in LONGSHORE_SIGNING_KEYS. Without them development makes a key and keeps it under `.longshore/`, and
-   * production refuses to start.
+   * @default the keys in LONGSHORE_SIGNING_KEYS. If it is not set, development makes a key under `.longshore/`, and production
+   * refuses to start.
    */
   readonly signing?: KeyRing;
-  /** Options per queue, by its name. `{}` declares a queue that no job names. */
+  /** Options of queues, by queue name. `{}` declares a queue that no job names. */
   readonly queues?: Readonly<Record<string, QueueOptions>>;
-  /** Restricts a queue to these jobs: any other job in it is rejected. A queue that is not named takes every job. */
+  /** Restricts a queue to these jobs: any other job in it is rejected. A queue not listed here accepts every job. */
   readonly accepts?: Readonly<Record<string, readonly Job[]>>;
-  /** A message with an unknown job is released until it is this old, because a roll-out may be under way. ms. @default 300_000 */
+  /** A message of an unknown job is released until it is this old, because a deployment may be under way. ms. @default 300_000 */
   readonly unknownJobGraceMs?: number;
-  /** The largest envelope in bytes that is sent or read. A backend may set less. @default 1_048_576 */
+  /** The largest envelope that is sent or read, in bytes. A backend may have a lower limit. @default 1_048_576 */
   readonly maxBodyBytes?: number;
   readonly on?: EventListener;
-  /** Called after every attempt that failed, and for every message that was refused. Never delays or fails a job. */
+  /** Called after every failed attempt and for every refused message. It cannot delay or fail a job. */
   readonly onError?: FailureHook | undefined;
-  /** Called when a job will never run again, for whatever reason except a cancel; after `onError`. */
+  /** Called after `onError` when a job will never run again. Not called for a cancelled job. */
   readonly onDeadLetter?: FailureHook | undefined;
   /** Middleware around each attempt of every job, the first one outermost: `async (ctx, next) => { …; return next(); }`. */
   readonly use?: readonly Middleware[];
   readonly clock?: Clock;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). @default Math.random */
   readonly random?: () => number;
-  /** Unique, at most 128 of `A-Z a-z 0-9 . _ -`. @default UUID version 7 */
+  /** Returns a unique id: at most 128 of `A-Z a-z 0-9 . _ -`. @default UUID version 7 */
   readonly newId?: () => string;
 }
 
-/** A returned promise is awaited for up to 2 s where the process may freeze or end, as in a function. */
+/** A returned promise is awaited for up to 2 s if the process may freeze or end, as in a function. */
 export type FailureHook = (error: Error, failure: JobFailure) => unknown;
 
 export interface FailureHooks extends Pick<AppOptions, 'onError' | 'onDeadLetter'> {
-  /** One for each failure whose calls are under way. */
+  /** Running calls, one promise per failure. */
   readonly open: Set<Promise<void>>;
 }
 
@@ -60,7 +60,7 @@ export interface App {
   /** Schedules that ping a monitor, by name. */
   readonly pinged: ReadonlyMap<string, Schedule>;
   readonly alerts: Alerts | null;
-  /** That a job, `queues` or `accepts` names, in the order of their first mention: workers take from all of them. */
+  /** All queues that a job, `queues` or `accepts` names, in the order of their first mention. Workers take from all of them. */
   readonly queues: readonly string[];
   /** The rules of queues that have options. */
   readonly queueRules: ReadonlyMap<string, QueueRules>;
@@ -72,13 +72,13 @@ export interface App {
   readonly middleware: MiddlewareLists;
   readonly clock: Clock;
   readonly random: () => number;
-  /** @param now epoch ms, where the caller knows it */
+  /** @param now epoch ms, if the caller already has it */
   readonly newId: (now?: number) => string;
-  /** Whether `newId` is our own, which never gives an id twice. */
+  /** `true` = `newId` is the default, which never returns an id twice. */
   readonly ownIds: boolean;
   /** The parts that features add to attempts, clients and workers. */
   readonly installed: Installed;
-  /** Resolved once, at the first use; throws `CONFIG` when production has no key. */
+  /** Read once, at the first call. Throws `CONFIG` if production has no key. */
   readonly keyRing: () => KeyRing;
 }
 
@@ -100,7 +100,7 @@ const kinds = {
   newId: '',
 } satisfies OptionKinds<AppOptions>;
 
-/** `createApp()` of core/features gives it all features. */
+/** Makes an app. `createApp()` of core/features calls it with all features. */
 export function appOf(options: AppOptions, installed: Installed): App {
   checkOptions('createApp()', options, kinds);
   const { clock = systemClock, random = Math.random, schedules = [], alerts = null } = options;
@@ -146,7 +146,7 @@ export function appOf(options: AppOptions, installed: Installed): App {
     middleware: middlewareOf(options.use),
     clock,
     random,
-    // Without arguments: a function of the user's may take some of its own.
+    // Called without arguments: the user's function may have parameters of its own.
     newId: newId ? () => newId() : (now = clock.now()) => uuidv7(now),
     ownIds: newId === undefined,
     installed,
@@ -173,7 +173,7 @@ function acceptLists(lists: Readonly<Record<string, readonly Job[]>>): Map<strin
   return accepts;
 }
 
-/** One that accepts no job is not worked. */
+/** A queue whose `accepts` list is empty is not taken from, unless a job or `queues` names it. */
 function namedQueues(
   jobs: readonly Job[],
   rules: App['queueRules'],

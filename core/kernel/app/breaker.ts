@@ -1,24 +1,24 @@
 import { checkOptions } from '../../base/checks.ts';
 import { config } from '../../base/errors.ts';
 
-/** When the jobs of a kind are stopped, because they fail anyway. */
+/** Stops the jobs of one name while they keep failing. */
 export interface Breaker {
-  /** This number of failed attempts in a row, across all workers, opens the breaker. 1 to 100. */
+  /** The breaker opens after this number of failed attempts in a row, across all workers. 1 to 100. */
   readonly failures: number;
-  /** While it is open no job of the kind begins; then one is tried. 1,000 to 86,400,000. */
+  /** While the breaker is open no job of this name starts; afterwards one job is tried. ms, 1,000 to 86,400,000. */
   readonly openMs: number;
 }
 
-/** Jobs of one name, of which none begins. */
+/** A job name that is paused or whose breaker is open. */
 export interface StoppedJob {
   readonly job: string;
-  /** By a person, or by its breaker: none begins until `until`, or one is being tried. */
+  /** `paused` by a person; `open`: the breaker lets none start until `until`; `trying`: one job is being tried. */
   readonly state: 'paused' | 'open' | 'trying';
-  /** Epoch ms; `null` = until it is resumed, or until one has succeeded. */
+  /** Epoch ms; `null` = until it is resumed, or until the tried job has succeeded. */
   readonly until: number | null;
   /** Attempts that failed in a row. */
   readonly failures: number;
-  /** Jobs that have asked, and wait. Others of the kind may be in the queue. */
+  /** Jobs that a worker has taken and put back to wait. More jobs of this name may be in the queue. */
   readonly waiting: number;
 }
 
@@ -26,7 +26,7 @@ export interface StoppedJob {
 export function breakerOf(job: string, breaker: Breaker | undefined): Breaker | null {
   if (breaker == null) return null;
   const whose = `breaker of "${job}"`;
-  // One that is missing is too small.
+  // A missing member becomes 0, which the check refuses.
   checkOptions(
     whose,
     { failures: 0, openMs: 0, ...(breaker as Partial<Breaker>) },

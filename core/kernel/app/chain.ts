@@ -8,7 +8,7 @@ import type { JobOfBatch as AnyJob } from './batch.ts';
 import type { Jsonified } from './jsonified.ts';
 import type { EnqueueOptions } from './options.ts';
 
-/** Options of one link. A delay starts when the previous link has completed. */
+/** Options of one link. `delayMs` counts from the end of the previous link. */
 export type LinkOptions = Pick<
   EnqueueOptions,
   'queue' | 'priority' | 'delayMs' | 'maxRetries' | 'group' | 'name'
@@ -20,7 +20,7 @@ export interface JobWithOptions {
 }
 
 type One = AnyJob<unknown> | JobWithOptions;
-/** A job, or several that run at the same time: the link after them is given a list of what they return, in this order. */
+/** A job, or several that run at the same time. The next link gets a list of their results, in this order. */
 export type Link = One | readonly [One, ...One[]];
 
 type JobIn<L> = L extends { readonly job: infer J } ? J : L;
@@ -34,12 +34,12 @@ type Taking<L, Handed> = L extends readonly One[]
   ? { readonly [I in keyof L]: OneTaking<L[I], Handed> }
   : OneTaking<L, Handed>;
 type OneTaking<L, Handed> = [Handed] extends [InputOf<L>] ? L : Mismatch<Handed>;
-/** For the compiler's message. */
+/** Gives the compiler's message a readable name. */
 interface Mismatch<Handed> {
   readonly 'the link before hands on': Handed;
 }
 
-/** The links, where each takes what the one before it hands on. */
+/** The links, each checked against the result of the previous one. */
 export type Fitting<Links extends readonly unknown[], Handed = unknown> = Links extends readonly [
   infer First,
   ...infer Rest,
@@ -64,29 +64,29 @@ type AllOf<Boxes extends { readonly takes: unknown }> = (
   : never;
 
 export interface ChainOptions {
-  /** 1 to 72 of `A-Z a-z 0-9 . _ -`. A chain whose first link is known already is not started again. @default a new one */
+  /** 1 to 72 of `A-Z a-z 0-9 . _ -`. A chain whose first link is already known is not started again. @default a new id */
   readonly id?: string;
   /** The context of all links. @default the context of the running job or request */
   readonly context?: JobContext;
-  /** As of `enqueue()`: for the first link, which must be one job. */
+  /** The transaction for the first link, as for `enqueue()`. The first link must then be a single job. */
   readonly tx?: SqlTransaction;
 }
 
 export interface StartedChain<Links extends readonly unknown[] = readonly Link[]> {
   readonly id: string;
-  /** The ids of the jobs of each link, known before they are enqueued. A link of several jobs has a list. */
+  /** The job id of each link, known before the job is enqueued. A link of several jobs has a list. */
   readonly ids: {
     readonly [I in keyof Links]: Links[I] extends readonly unknown[]
       ? { readonly [J in keyof Links[I]]: string }
       : string;
   };
-  /** Nothing was started: the first link is known already. */
+  /** Nothing was started: a chain with this id already exists. */
   readonly duplicate?: true;
 }
 
 /**
- * Enqueues the first job with `payload`, and each further one with what the one before has returned. Throws as `enqueue()`, `OPTION` for an
- * empty chain, and `CONFIG` for jobs of several backends, for a unique one, and for jobs at the same time where no batches are kept.
+ * Enqueues the first job with `payload`, and each further job with the result of the previous one. Throws as `enqueue()`; `OPTION` for an
+ * empty chain; `CONFIG` for jobs of several backends, for a unique job, and for a link of several jobs if no store keeps batches.
  */
 export type SendChain = <const Links extends readonly [Link, ...Link[]]>(
   links: Links & Fitting<Links>,
@@ -97,14 +97,14 @@ export type SendChain = <const Links extends readonly [Link, ...Link[]]>(
 export interface ChainedJobView {
   readonly id: string;
   readonly job: string;
-  /** `null` = it was not enqueued yet, or is no longer kept. */
+  /** `null` = the job was not enqueued yet, or its record was deleted. */
   readonly record: JobRecord | null;
 }
 
 export interface ChainLinkView {
   /** Counted from 1. */
   readonly link: number;
-  /** A link of several jobs is `completed` when all of them are. `null` = none was enqueued yet, or their records were deleted. */
+  /** A link of several jobs is `completed` when all of them are. `null` = no job was enqueued yet, or their records were deleted. */
   readonly status: JobStatus | null;
   readonly jobs: readonly ChainedJobView[];
 }
@@ -113,14 +113,14 @@ export interface ChainLinkView {
 export interface Chain {
   readonly id: string;
   readonly state: 'running' | 'completed' | 'failed' | 'cancelled' | 'expired';
-  /** The link that runs, waits, or was the last one to end; counted from 1. */
+  /** The link that runs or waits, or else the last one that ended; counted from 1. */
   readonly link: number;
   readonly links: readonly ChainLinkView[];
 }
 
 export interface Chains {
-  /** `null` = it is not known, or no longer kept. Throws `CONFIG` where no records are kept. */
+  /** `null` = the chain is unknown, or no longer kept. Throws `CONFIG` if no records are kept. */
   get(id: string): Promise<Chain | null>;
-  /** Cancels the link that waits or runs, so that no further one begins. */
+  /** Cancels the waiting or running link, so that no further link starts. */
   cancel(id: string): Promise<'cancelled' | 'cancelling' | 'finished' | 'unknown'>;
 }

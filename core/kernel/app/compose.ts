@@ -1,13 +1,13 @@
-/** Layers around one piece of work, the first one outermost. Loaded where there is middleware. */
+/** Runs work inside layers of middleware, the first one outermost. Loaded only by apps with middleware. */
 
 import { config } from '../../base/errors.ts';
 
 type Layer<Call, Result> = (call: Call, next: () => Promise<Result>) => unknown;
 
 /**
- * Resolves with what the outermost layer returned; one that returned `undefined` leaves the result of `next()` as it was.
- * A layer has to call `next()`, once: without that rule a forgotten call would settle jobs that never ran. The work is over
- * before this ends, also where the layer did not wait for it or has thrown: a retry or a rollback must not run beside it.
+ * Resolves with the return value of the outermost layer. A layer that returns `undefined` keeps the result of `next()`.
+ * A layer must call `next()` exactly once: else a forgotten call would settle jobs that never ran. This waits for the work even if
+ * a layer did not, or has thrown: a retry or a rollback must not run beside the work.
  */
 export async function compose<Call, Result>(
   layers: readonly Layer<Call, Result>[],
@@ -21,7 +21,7 @@ export async function compose<Call, Result>(
   let result: Result | undefined;
   let innerEnded = false;
   let layerEnded = false;
-  // Thrown and not rejected: a second call that is not awaited would end the process as an unhandled rejection.
+  // Throws instead of rejecting: a second call that is not awaited would end the process as an unhandled rejection.
   const next = (): Promise<Result> => {
     if (inner || layerEnded)
       throw config('A middleware called next() again, or after it had ended. Call it once, and wait for it.');

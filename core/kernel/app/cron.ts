@@ -1,14 +1,14 @@
-/** Cron patterns: the one module that needs a package, and it is loaded when a schedule is first asked when it is due. */
+/** Cron patterns. The only module that needs a package; loaded when a due time is first asked for. */
 
 import { Cron } from 'croner';
 import { LongshoreError, shown } from '../../base/errors.ts';
 
-/** The first due moment after `after` (epoch ms). Throws `CONFIG` for a pattern or a time zone that there is not. */
+/** Returns a function: the first due time after `after` (epoch ms). Throws `CONFIG` for an invalid pattern or time zone. */
 export function patternOf(name: string, cron: string, timezone: string): (after: number) => number | null {
   try {
     const pattern = new Cron(cron, { timezone, paused: true });
-    // An unknown time zone only shows when it is used, and "0 0 30 2 *" is a pattern without a day. One whose year is over is
-    // none of these: an app must not fail to start because time has passed.
+    // An unknown time zone only fails when it is used, and "0 0 30 2 *" never comes due. A pattern whose year has passed is
+    // accepted: an app must not fail to start because time has passed.
     if ((pattern.nextRun() ?? pattern.nextRun(new Date(0))) === null)
       throw new Error('the pattern never comes due');
     return (after) => pattern.nextRun(new Date(after))?.getTime() ?? null;

@@ -4,9 +4,9 @@ import type { SqlTransaction } from '../../contract/queue.ts';
 
 /** The argument of a step's function. */
 export interface StepContext {
-  /** The same at every try of this step of this job: services that know idempotency keys then do the work once. */
+  /** Stays the same when this step of this job runs again. Pass it to a service that accepts idempotency keys. */
   readonly idempotencyKey: string;
-  /** That of the attempt. */
+  /** The signal of the attempt: `ctx.signal`. */
   readonly signal: AbortSignal;
 }
 
@@ -18,8 +18,8 @@ export interface TransactionStepContext extends StepContext {
 
 export interface StepOptions {
   /**
-   * Gives the step a transaction in the queue's database, which also remembers the step. Needs a backend with transactions that keeps the steps
-   * itself. @default false
+   * Gives the step a transaction in the queue's database, which also stores the step's result. Needs a backend with transactions that stores
+   * steps itself. @default false
    */
   readonly transaction?: boolean;
 }
@@ -29,7 +29,7 @@ export interface WaitOptions {
   readonly key?: string;
   /** The wait ends after this time: a number of ms, or a string like `90s`, `2h`, `3d`. */
   readonly timeoutMs: number | string;
-  /** Needed where a job waits for the same event and key twice. @default `wait:<event>` or `wait:<event>:<key>` */
+  /** Needed if a job waits for the same event and key twice. @default `wait:<event>` or `wait:<event>:<key>` */
   readonly name?: string;
 }
 
@@ -42,6 +42,6 @@ export interface ReceivedEvent<Payload = unknown> {
 export interface EmitOptions {
   /** Reaches only jobs that wait with this key: 1 to 256 characters. @default jobs that wait without a key */
   readonly key?: string;
-  /** Also delivered to jobs that start to wait within this time, at most 30 days. @default 0: only jobs that wait now */
+  /** The event is also delivered to jobs that start to wait within this time. ms, at most 30 days. @default 0: only jobs that wait now */
   readonly keepMs?: number;
 }

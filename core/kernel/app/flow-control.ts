@@ -1,4 +1,4 @@
-/** Limits of jobs and queues as an app declares them, and what they become. core/features/limits enforces them. */
+/** The limits of jobs and queues. core/features/limits enforces them. */
 
 import { checkInteger, checkNumber, checkOptions, type OptionKinds } from '../../base/checks.ts';
 import { config } from '../../base/errors.ts';
@@ -9,7 +9,7 @@ export type KeyOf<Payload> = (payload: Payload, context: JobContext) => string |
 export interface ConcurrencyLimit<Payload = unknown> {
   /** How many jobs run at the same time, across all workers. */
   readonly limit: number;
-  /** Counts per key, at most 256 characters; `null` = this job is not limited. @default all count together */
+  /** Counts separately per key: at most 256 characters; `null` = this job is not limited. @default all jobs count together */
   readonly key?: KeyOf<Payload>;
 }
 
@@ -17,11 +17,11 @@ export interface RateLimit<Payload = unknown> {
   /** How many jobs start in any `perMs`, across all workers. */
   readonly limit: number;
   readonly perMs: number;
-  /** Counts per key, at most 256 characters; `null` = this job is not limited. @default all count together */
+  /** Counts separately per key: at most 256 characters; `null` = this job is not limited. @default all jobs count together */
   readonly key?: KeyOf<Payload>;
-  /** Spread evenly: one every `perMs / limit`. @default false: as fast as they come, until the limit is reached */
+  /** Spreads the jobs evenly: one every `perMs / limit`. @default false: jobs start at once, until the limit is reached */
   readonly smooth?: boolean;
-  /** The longest that `ctx.rateLimited()` holds the rate: services send wrong numbers. @default one day */
+  /** The longest time for which `ctx.rateLimited()` can stop the rate, because services send wrong numbers. ms. @default one day */
   readonly maxHoldMs?: number;
 }
 
@@ -30,7 +30,7 @@ export interface Limits<Payload = unknown> {
   readonly rate?: RateLimit<Payload>;
 }
 
-/** One limit as workers apply it. */
+/** One limit, as workers apply it. */
 export interface Limit {
   readonly kind: 'concurrency' | 'rate';
   /** `job:<name>`, `queue:<name>` or `batch:<id>`. */
@@ -39,7 +39,7 @@ export interface Limit {
   /** How long a slot is held; `null` = as long as the lease. */
   readonly holdMs: number | null;
   readonly keyOf: KeyOf<never> | null;
-  /** How long a rate may be held at once. */
+  /** The longest time for which `ctx.rateLimited()` can stop the rate. */
   readonly maxHoldMs: number;
 }
 

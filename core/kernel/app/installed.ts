@@ -1,6 +1,6 @@
 /**
- * The parts that features add to an app; core/features/table.ts makes them. Each room above reads its own member and knows its type,
- * which this room cannot name without importing what imports it.
+ * The parts that features add to an app; core/features/table.ts makes them. Their types are `unknown` here to avoid import cycles:
+ * the module that reads a member knows its type.
  */
 export interface Installed {
   /** Steps around attempts: `stepsOf` in kernel/attempt/attempt.ts. */

@@ -1,22 +1,22 @@
-/** Jobs that run in a thread or process of their own, as their definitions say it. */
+/** Where a job runs: in the worker's event loop, or in a thread or process of its own. */
 
 import { config, shown } from '../../base/errors.ts';
 
-/** Where a handler runs, as a job's definition says it. */
+/** The options of a job definition that say where its handler runs. */
 export type Placement =
   | { readonly isolate?: never; readonly module?: never; readonly maxMemoryMb?: never }
   | {
       /**
-       * `process` can always be stopped and capped. `thread` starts faster and shares the worker's process; some
-       * code cannot be stopped in it (docs/sandbox.md). @default the worker's own event loop
+       * `process`: can always be stopped, and its memory capped. `thread`: starts faster and shares the worker's process, but some
+       * code in it cannot be stopped (docs/sandbox.md). @default the worker's own event loop
        */
       readonly isolate: 'thread' | 'process';
       /**
-       * The file that exports this job, nearly always `import.meta.url`. It is imported in the thread or process, so
-       * it must start nothing when it is imported.
+       * The file that exports this job, nearly always `import.meta.url`. The thread or process imports it, so importing it must not
+       * start anything, such as a worker.
        */
       readonly module: string | URL;
-      /** Heap in MiB that the handler may use, 32 or more; more fails the attempt. @default Node's own limit */
+      /** The most heap that the handler may use, in MiB: 32 or more. The attempt fails if it uses more. @default Node's own limit */
       readonly maxMemoryMb?: number;
     };
 
@@ -30,7 +30,7 @@ export interface Isolation {
 /** Node itself needs some 10 MiB. */
 export const leastMemoryMb = 32;
 
-/** Checks what a definition says about isolation; `null` = the job runs in the worker's own event loop. */
+/** `null` = the job runs in the worker's own event loop. Throws `CONFIG`. */
 export function isolationOf(
   name: string,
   definition: { readonly isolate?: unknown; readonly module?: unknown; readonly maxMemoryMb?: number },
@@ -55,19 +55,19 @@ export function isolationOf(
   return { kind, module: url, maxMemoryMb };
 }
 
-/** On the global object, because an isolate may come to load a second copy of this package. */
+/** Set on the global object, because an isolate may load a second copy of this package. */
 const mark = Symbol.for('longshore.isolate');
 
 export function markIsolate(): void {
   Object.defineProperty(globalThis, mark, { value: true });
 }
 
-/** Whether this code runs inside an isolate; there, isolated jobs run plainly. */
+/** Whether this code runs in an isolate. There, isolated jobs run without a further isolate. */
 export function insideIsolate(): boolean {
   return mark in globalThis;
 }
 
-/** Called where a worker starts: a worker in an isolate would lease jobs and never renew or drain them. */
+/** Called before a worker starts. In an isolate it throws, because that worker would lease jobs and never renew or drain them. */
 export function refuseInsideIsolate(what: string): void {
   if (!insideIsolate()) return;
   throw config(

@@ -31,12 +31,12 @@ export interface RunFacts {
   /** 1 = first run. */
   readonly attempt: number;
   readonly maxAttempts: number;
-  /** The attempt before this one ended without a result: its worker died or lost the lease. */
+  /** The previous attempt ended without a result: its worker died or lost the lease. */
   readonly previouslyCrashed: boolean;
   readonly idempotencyKey: string | null;
   /** Tenant, actor, request and trace of the code that enqueued the job. */
   readonly context: JobContext;
-  /** Epoch ms. The attempt ends then, even when the handler is still at work. */
+  /** When the attempt ends, even if the handler is still running. Epoch ms. */
   readonly deadlineAt: number;
 }
 
@@ -45,28 +45,28 @@ export type StepResult<T> = [T] extends [undefined] ? T : Jsonified<T>;
 
 /** The second argument of a handler. */
 export interface HandlerContext extends RunFacts {
-  /** Aborts on timeout, on cancel, when a shutdown has waited `drainMs`, and when the lease is lost. */
+  /** Aborts on a timeout, on a cancel, when a shutdown has waited `drainMs`, and when the lease is lost. */
   readonly signal: AbortSignal;
   /**
-   * `status()` shows it. Resolves to `false` when this run no longer owns the job. Throws `OPTION` for what is no finite number; of
-   * `message` the first 1,000 characters are kept.
+   * Reports progress, which `status()` shows. Resolves to `false` if this attempt no longer owns the job. Throws `OPTION` for a number
+   * that is not finite. A `message` is cut to 1,000 characters.
    */
   progress(done: number, total?: number, message?: string): Promise<boolean>;
-  /** Writes a log line with the job's facts. On machines of your own, values of fields that look like secrets are masked. */
+  /** Writes a log line with the job's facts. On your own servers, values of fields that look like secrets are masked. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;
   /**
-   * Throws: the service that the job calls has said "wait". This job and all that share its rate (`rate` of the job or its queue) begin
-   * again after `delayMs`, and no attempt is spent. Without a rate only this job waits.
+   * Call it when a service answers "too many requests". It throws: this job and all jobs that share its rate (`rate` of the job or its
+   * queue) start again after `delayMs`, and no attempt is spent. Without a rate only this job waits.
    */
   rateLimited(delayMs: number): never;
   /**
-   * Runs `work` and remembers what it returns: plain JSON data. A later attempt of the job gets that back and does not run it again. A step that was
-   * running when its worker died runs again; `idempotencyKey` is then the same. One that throws is not remembered. `name` is of 1
-   * to 100 characters, and each step of an attempt has its own. An attempt whose time is over (`timeoutMs`, or that of a function) goes on after its
-   * last step, and is not counted if it has done one. Throws `CONFIG` for a name that comes twice and without a store for steps.
+   * Runs `work` once and stores its result, which must be plain JSON data. A later attempt gets the stored result and does not run `work` again. If
+   * `work` throws, nothing is stored. If the worker dies during a step, the step runs again with the same `idempotencyKey`. `name`: 1 to 100
+   * characters, unique within an attempt. If an attempt runs out of time (`timeoutMs`, or the limit of a function), the job continues after its
+   * last step; the attempt is not counted if it finished a step. Throws `CONFIG` for a repeated name, or without a store for steps.
    *
-   * With `{ transaction: true }` the step is given `tx`: what it writes there and the memory of the step commit together, so the effect
-   * happens exactly once. Throws `CONFIG` where the queue has no transactions, or does not keep the steps.
+   * With `{ transaction: true }` the step gets `tx`: its writes and the stored result commit together, so the effect happens exactly
+   * once. Throws `CONFIG` if the queue has no transactions or does not store the steps itself.
    */
   step<T>(
     name: string,
@@ -79,128 +79,128 @@ export interface HandlerContext extends RunFacts {
     options?: StepOptions,
   ): Promise<StepResult<Awaited<T>>>;
   /**
-   * Ends the attempt. The job continues from here after this time (366 days at most): a number of ms, or a string like `90s`, `2h`, `3d`.
-   * Meanwhile it holds no slot and no lease, and spends no attempt. Sleeps are identified by their order.
+   * Ends the attempt. The job continues from here after `time`: a number of ms, or a string like `90s`, `2h`, `3d`; at most 366 days.
+   * Meanwhile the job holds no slot and no lease, and spends no attempt. Sleeps are identified by their order.
    */
   sleep(time: number | string): Promise<void>;
   /**
-   * Ends the attempt, and the job goes on from here when `emit` brings the event, or with `null` when it has not come in time. As with `sleep`
-   * it costs nothing meanwhile.
+   * Ends the attempt. The job continues from here when `emit` sends the event, or with `null` after `timeoutMs`. As with `sleep`, the job
+   * holds nothing meanwhile.
    */
   waitFor<Payload = unknown>(event: string, options: WaitOptions): Promise<ReceivedEvent<Payload> | null>;
   /** As `client.emit()`. */
   emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   /**
-   * For a job with `transaction: true`. Your writes commit together with the ack and the idempotency key, or not at all:
-   * the effect happens exactly once. `enqueue(…, { tx })` joins it. Throws `CONFIG` for other jobs: their steps may have one each.
+   * The transaction of a job with `transaction: true`. Your writes commit together with the ack and the idempotency key, or not at all:
+   * the effect happens exactly once. `enqueue(…, { tx })` joins it. In other jobs, reading it throws `CONFIG`: use a step with a transaction.
    */
   readonly tx: SqlTransaction;
   /**
-   * As `client.batch`. Without an id it gets one that is made of this job's and of `name`: a further attempt goes on where this one has
-   * ended.
+   * As `client.batch`. The default id is derived from this job's id and `name`, so that the next attempt continues the same batch.
    */
   readonly batch: SendBatch;
   /**
-   * Ends the attempt, and the job goes on from here when all children of the batch have ended, or with `null` when they have not in time. As
-   * with `waitFor` it costs nothing meanwhile. Throws `NOT_FOUND` for a batch that is not known.
+   * Ends the attempt. The job continues from here when all children of the batch have ended, or with `null` after `timeoutMs`. As with
+   * `sleep`, the job holds nothing meanwhile. Throws `NOT_FOUND` for an unknown batch.
    */
   waitForBatch<Result = unknown>(
     batch: string | { readonly id: string },
     options: Pick<WaitOptions, 'timeoutMs' | 'name'>,
   ): Promise<BatchEnd<Result> | null>;
-  /** As `client.chain`. Without an id each call starts another one. */
+  /** As `client.chain`. Without an id, each call starts a new chain. */
   readonly chain: SendChain;
-  /** Enqueues another job on the backend that it belongs to. It carries this job's context unless `options.context` is given. */
+  /** Enqueues another job, on that job's own backend. It gets this job's context unless `options.context` is given. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
 }
 
 /**
- * Stands around one attempt. `next()` runs what is inside it, in the end the handler, and resolves with what that returned; it rejects with
- * the handler's error, and when the attempt is stopped. A middleware's return value replaces the job's output, unless it
- * is `undefined`; its error counts as the handler's error.
+ * Runs around one attempt. `next()` runs the next middleware or the handler, and resolves with its result. It rejects with the handler's
+ * error, and when the attempt is stopped. The return value of a middleware replaces the job's output, unless it is `undefined`. An
+ * error of a middleware counts as the handler's error.
  */
 export type AttemptMiddleware = (ctx: HandlerContext, next: () => Promise<unknown>) => unknown;
 
-/** A defined job. `Input` is the type of payload that may be enqueued, `Output` what the handler returns: often a promise. */
+/** A defined job. `Input` is the type of its payload, `Output` the handler's return type, often a promise. */
 export interface Job<Input = unknown, Output = unknown> {
   readonly name: string;
   readonly queue: string;
-  /** The backend that it is enqueued on; `null` = that of its queue. */
+  /** The name of its backend; `null` = the backend of its queue. */
   readonly backend: string | null;
   readonly schema: StandardSchema<Input, unknown>;
   readonly maxRetries: number;
   readonly retry: RetryPolicy;
   readonly timeoutMs: number;
   readonly priority: number;
-  /** A job that has not begun this many ms after it was enqueued expires; `null` = never. */
+  /** The job expires if it has not started this many ms after it was enqueued; `null` = never. */
   readonly expiresInMs: number | null;
-  /** How long a completed idempotency key is remembered, ms. */
+  /** How long a completed idempotency key is kept, ms. */
   readonly idempotencyKeepMs: number;
   /** `keyOf` and `run` take the schema's output; `defineJob` has checked the types. */
   readonly keyOf: ((payload: unknown) => string | null) | null;
   readonly run: (payload: unknown, ctx: HandlerContext) => Output;
   /** Its limits across all workers; `null` = none. */
   readonly limits: readonly Limit[] | null;
-  /** When an active job makes a new one a duplicate; `null` = never. */
+  /** When a new job counts as a duplicate of an active one; `null` = never. */
   readonly unique: UniqueRule<KeyOf<never>> | null;
-  /** Stops its jobs while they fail anyway; `null` = nothing does. */
+  /** Stops the jobs of this name while they keep failing; `null` = no breaker. */
   readonly breaker: Breaker | null;
-  /** Around the handler, inside those of the app. */
+  /** Middleware around the handler, inside the app's middleware. */
   readonly use: readonly AttemptMiddleware[];
-  /** The record keeps the payload also when the job is done. */
+  /** The record keeps the payload after the job is done. */
   readonly keepPayload: boolean;
-  /** How long its records are kept; `null`, or a member that is missing = as the store does it. */
+  /** How long its records are kept; `null`, or a missing member = the retention of the store. */
   readonly retention: Partial<Retention> | null;
-  /** The handler writes in a transaction of the queue's database. */
+  /** The handler gets a transaction of the queue's database. */
   readonly transaction: boolean;
-  /** The thread or process that `run` is called in; `null` = the worker's own event loop. */
+  /** The thread or process in which `run` is called; `null` = the worker's own event loop. */
   readonly isolation: Isolation | null;
 }
 
 export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Output = unknown>
   extends Limits<SchemaOutput<S>>,
     Uniqueness<KeyOf<SchemaOutput<S>>> {
-  /** 1 to 128 of `A-Z a-z 0-9 . _ -`. It is part of every stored message: rename a job only when none is queued. */
+  /** 1 to 128 of `A-Z a-z 0-9 . _ -`. Every stored message contains it: rename a job only when none is queued. */
   readonly name: string;
   /** @default 'default' */
   readonly queue?: string;
-  /** One of those that `connect()` is given by name. @default that of its queue */
+  /** The name of a backend that is passed to `connect()`. @default the backend of its queue */
   readonly backend?: string;
-  /** Any Standard Schema (zod, valibot, arktype). Payloads are checked when enqueued and again before the run. */
+  /** Any Standard Schema (zod, valibot, arktype). A payload is checked on enqueue and again before each attempt. */
   readonly payload: S;
-  /** How often a failed job runs again. @default 3 */
+  /** How many times a failed job is retried. @default 3 */
   readonly maxRetries?: number;
-  /** @default exponential(): 30 s, doubling, at most 1 h */
+  /** The delays between attempts. @default exponential(): 30 s, doubling, at most 1 h */
   readonly retry?: RetryPolicy;
-  /** @default 300_000 */
+  /** How long an attempt may run, ms. @default 300_000 */
   readonly timeoutMs?: number;
   /** @default 'normal' */
   readonly priority?: Priority;
-  /** Jobs of one tenant with the same key have one effect. `null` = no key for this payload. */
+  /** Jobs of one tenant with the same key take effect only once. `null` = no key for this payload. */
   readonly idempotencyKey?: (payload: SchemaOutput<S>) => string | null;
-  /** @default 86_400_000 (a day) */
+  /** How long a completed idempotency key is kept, ms. @default 86_400_000 (a day) */
   readonly idempotencyKeepMs?: number;
+  /** The job expires if it has not started this many ms after it was enqueued, or after its delay. @default never */
   readonly expiresInMs?: number;
-  /** One at a time over all workers: short for `concurrency: { limit: 1 }`. @default false */
+  /** Runs one job at a time across all workers: short for `concurrency: { limit: 1 }`. @default false */
   readonly single?: boolean;
-  /** After this number of failures in a row no job of this name starts for `openMs`; then one is tried. @default none */
+  /** After `failures` failed attempts in a row, no job of this name starts for `openMs`; then one is tried. @default none */
   readonly breaker?: Breaker;
   /**
-   * Keeps the payload for people (`longshore jobs show --payload`) as long as the record of the job, also when it is done. One that was
-   * offloaded stays in the payload store until its lifecycle rule removes it. @default false
+   * Keeps the payload in the record after the job is done, for `longshore jobs show --payload`. An offloaded payload stays in the
+   * payload store until the store's lifecycle rule removes it. @default false
    */
   readonly keepPayload?: boolean;
   /**
-   * How long the record of a job is kept after an attempt has ended it: `completedMs` of one that completed or was cancelled, `deadMs`
-   * of a dead letter. 0 = the record goes when the job ends; a dead letter too. @default the retention of the backend or store
+   * How long the record is kept after the job has ended, ms: `completedMs` if it completed or was cancelled, `deadMs` if it is a dead
+   * letter. 0 = the record, or the dead letter, is deleted when the job ends. @default the retention of the backend or store
    */
   readonly retention?: Partial<Retention>;
   /**
-   * Gives the handler `ctx.tx`: a transaction in the queue's database that also holds the ack. It stays open while the handler runs,
-   * so keep the handler short. Needs a backend with transactions. @default false
+   * Gives the handler `ctx.tx`: a transaction in the queue's database, which also contains the ack. It stays open while the handler
+   * runs, so keep the handler short. Needs a backend with transactions. @default false
    */
   readonly transaction?: boolean;
-  /** Middleware around each attempt of this job, the first one outermost. That of the app stands around it. */
+  /** Middleware around each attempt of this job, the first one outermost. The app's middleware runs outside of it. */
   readonly use?: readonly AttemptMiddleware[];
   readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => Output;
 }
@@ -280,7 +280,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
   };
 }
 
-/** A thousand years: beyond that, times are no longer whole numbers everywhere. */
+/** A thousand years: with more, some stores no longer keep times as whole numbers. */
 const longestMs = 1_000 * 365 * 86_400_000;
 
 function retentionOf(name: string, retention: unknown): Partial<Retention> | null {

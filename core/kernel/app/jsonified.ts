@@ -9,9 +9,9 @@ export type Jsonified<T> = T extends { toJSON(): infer Text }
         ? { [Name in keyof T as T[Name] extends Nothing ? never : Name]: JsonifiedMember<T[Name]> }
         : T;
 
-/** An optional member stays optional, and is not `null`. */
+/** An optional member stays optional; it does not become `null`. */
 type JsonifiedMember<T> = undefined extends T ? Jsonified<Exclude<T, undefined>> | undefined : Jsonified<T>;
 
-/** JSON has no text for it. */
-// biome-ignore lint/suspicious/noConfusingVoidType: what a handler returns that returns nothing
+/** Values that JSON leaves out. */
+// biome-ignore lint/suspicious/noConfusingVoidType: the return type of a handler that returns nothing
 type Nothing = undefined | void | symbol | ((...args: never[]) => unknown);

@@ -9,7 +9,7 @@ import type { Job } from './job.ts';
 
 export const breakerPrefix = 'breaker:';
 
-/** `null` = this job is not limited. Throws `PAYLOAD` where the limit's own function makes no key. */
+/** `null` = this job is not limited. Throws `PAYLOAD` if the limit's `key` function throws or returns an invalid key. */
 export function limitKey({ of, kind, keyOf }: Limit, payload: unknown, context: JobContext): string | null {
   const all = `${of}:${kind}`;
   if (!keyOf) return all;
@@ -31,13 +31,13 @@ export function limitKey({ of, kind, keyOf }: Limit, payload: unknown, context: 
   return `${all}:${key}`;
 }
 
-/** Rates first: a slot of theirs that was taken for nothing is given back, one of concurrency would wake a job for nothing. */
+/** Rates come first: giving back an unused slot of a rate is free, but giving back one of concurrency wakes a job for nothing. */
 export function limitsFor(queue: readonly Limit[] | null | undefined, job: Job): readonly Limit[] {
   const all = [...(queue ?? []), ...(job.limits ?? [])];
   return all.sort((a, b) => Number(a.kind === 'concurrency') - Number(b.kind === 'concurrency'));
 }
 
-/** Throws `PAYLOAD` at enqueue for what every worker would refuse. */
+/** Throws `PAYLOAD` on enqueue, because every worker would refuse the job. */
 export function checkKeys(
   queue: readonly Limit[] | null | undefined,
   job: Job,

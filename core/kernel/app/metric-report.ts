@@ -1,20 +1,20 @@
-/** The numbers of jobs, as they are asked for and answered. */
+/** The types of `metrics()`: request and report. */
 
 import type { MetricStep } from '../../contract/derived/metrics.ts';
 
-/** Ways in which an attempt can end, as people count them. */
+/** The ways in which an attempt can end. */
 export const ends = [
   'done',
-  /** Not run: its idempotency key was done already. */
+  /** Not run: its idempotency key was already completed. */
   'skipped',
-  /** Failed, to be tried again. */
+  /** Failed, and will be retried. */
   'retried',
-  /** Given back without an attempt being spent: a shutdown, a busy key, a snooze. */
+  /** Released without spending an attempt: a shutdown, a busy key, a snooze. */
   'released',
   /** Failed for good, or refused. */
   'dead',
   'cancelled',
-  /** The lease was lost, so its end changed nothing. */
+  /** The lease was lost, so the attempt settled nothing. */
   'lost',
 ] as const;
 export type AttemptEnding = (typeof ends)[number];
@@ -22,15 +22,15 @@ export type AttemptEnding = (typeof ends)[number];
 export type MetricPeriod = 'hour' | 'day' | 'month';
 
 export interface MetricRequest {
-  /** 60 minutes, 24 hours or 30 days, the step under way included. @default 'hour' */
+  /** The last 60 minutes, 24 hours or 30 days, including the current minute, hour or day. @default 'hour' */
   readonly last?: MetricPeriod;
   readonly queue?: string;
   readonly job?: string;
-  /** When a job counts as slower or failing more than in its own last 30 days. */
+  /** When a job counts as slower, or failing more, than in its own last 30 days. */
   readonly flag?: PastThresholds;
 }
 
-/** ms; a quantile is off by 5 % at most. */
+/** In ms. A quantile is off by at most 5 %. */
 export interface Durations {
   readonly average: number;
   readonly p50: number;
@@ -41,27 +41,27 @@ export interface Durations {
 
 /** Attempts by how they ended. */
 export interface JobNumbers extends Readonly<Record<AttemptEnding, number>> {
-  /** Share of the attempts that ran and did not fail, 0 to 1; `null` without any. */
+  /** The share of attempts that ran and did not fail, 0 to 1; `null` = none ran. */
   readonly successRate: number | null;
-  /** `null` when none ran. */
+  /** How long attempts ran; `null` = none ran. */
   readonly runMs: Durations | null;
   readonly waitMs: Durations | null;
-  /** Bytes: by how much the process grew while an attempt ran, of which some are measured; or what its isolate took. */
+  /** Bytes: how much the process grew during an attempt (a sample is measured), or how much memory the isolate took. */
   readonly memory: { readonly average: number; readonly max: number } | null;
-  /** Epoch ms. */
+  /** When the last attempt ended, epoch ms. */
   readonly lastAt: number | null;
 }
 
 export interface MetricPoint extends JobNumbers {
-  /** When this step began, epoch ms. */
+  /** The start of this step, epoch ms. */
   readonly at: number;
 }
 
 export interface JobReport extends JobNumbers {
   readonly queue: string;
-  /** Empty for messages whose job is not known here. */
+  /** Empty for messages of unknown jobs. */
   readonly job: string;
-  /** Jobs that are worse than in their own past. */
+  /** How the job is worse than in its own past. */
   readonly flags: readonly Flag[];
 }
 
@@ -70,24 +70,24 @@ export interface MetricReport {
   readonly from: number;
   readonly to: number;
   readonly all: JobNumbers;
-  /** Each step of the period, also those in which nothing ran. */
+  /** Every step of the period, even if nothing ran in it. */
   readonly series: readonly MetricPoint[];
   /** Most attempts first. */
   readonly jobs: readonly JobReport[];
 }
 
 export interface PastThresholds {
-  /** A job is slower if its p95 is more than this many times its past p95. @default 1.5 */
+  /** `slower`: the p95 is more than this many times the past p95. @default 1.5 */
   readonly slowerTimes?: number;
-  /** Failing: the share of its failed attempts is higher by more than this. @default 0.05 */
+  /** `failing`: the share of failed attempts has grown by more than this. @default 0.05 */
   readonly failingBy?: number;
-  /** Fewer attempts than these, now or in the past, say nothing. @default 20 */
+  /** No flag with fewer attempts than this, now or in the past. @default 20 */
   readonly least?: number;
 }
 
 export interface Flag {
   readonly kind: 'slower' | 'failing';
-  /** p95 in ms, or the share of failed attempts. */
+  /** The p95 in ms, or the share of failed attempts. */
   readonly now: number;
   readonly past: number;
 }

@@ -1,4 +1,4 @@
-/** Middleware: code of the user's that stands around every attempt, and around every call that enqueues. */
+/** Middleware: user code that runs around every attempt, or around every call that enqueues. */
 
 import { config, shown } from '../../base/errors.ts';
 import type { SendResult } from '../../contract/queue.ts';
@@ -8,24 +8,24 @@ import type { AttemptMiddleware } from './job.ts';
 export interface EnqueueCall {
   /** The backend's name. */
   readonly backend: string;
-  /** The job's name; `null` where one call has several. */
+  /** The job's name; `null` = the call has several jobs. */
   readonly job: string | null;
-  /** `null` where one call has several. */
+  /** `null` = the call has several queues. */
   readonly queue: string | null;
-  /** How many jobs. */
+  /** The number of jobs in the call. */
   readonly count: number;
 }
 
 /**
- * Stands around a call that enqueues. The jobs carry `currentContext()` as it is where `next()` is called: `withContext(other, next)`
- * changes it. One result per job, in order, also for those that are refused; rejects when the backend cannot be reached.
+ * Runs around a call that enqueues. The jobs carry the `currentContext()` in which `next()` is called: `withContext(other, next)`
+ * changes it. `next()` resolves with one result per job, in order, refused jobs included. It rejects if the backend cannot be reached.
  */
 export type EnqueueMiddleware = (
   call: EnqueueCall,
   next: () => Promise<SendResult[]>,
 ) => Promise<SendResult[]>;
 
-/** A function stands around each attempt; an object may stand around calls that enqueue as well. */
+/** A function runs around each attempt. An object may also have a function that runs around calls that enqueue. */
 export type Middleware =
   | AttemptMiddleware
   | { readonly attempt?: AttemptMiddleware; readonly enqueue?: EnqueueMiddleware };
@@ -35,7 +35,7 @@ export interface MiddlewareLists {
   readonly enqueue: readonly EnqueueMiddleware[];
 }
 
-/** Throws `CONFIG` unless each is a function, or an object of such parts. */
+/** Throws `CONFIG` unless each is a function or an object of functions. */
 export function middlewareOf(use: readonly Middleware[] = []): MiddlewareLists {
   const lists = { attempt: [] as AttemptMiddleware[], enqueue: [] as EnqueueMiddleware[] };
   for (const one of [use].flat()) {

@@ -5,16 +5,16 @@ import type { SqlTransaction } from '../../contract/queue.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { Uniqueness } from './unique.ts';
 
-/** `unique` or `debounce` of a call counts instead of what the job asks for. */
+/** `unique` or `debounce` of a call replaces the one of the job. */
 export interface EnqueueOptions extends Uniqueness<string> {
-  /** Runs this many ms from now at the earliest. Give either this or `runAt`. */
+  /** The job runs this many ms from now at the earliest. Give either this or `runAt`. */
   readonly delayMs?: number;
-  /** Runs at this moment at the earliest; a moment in the past runs at once. */
+  /** The job runs at this time at the earliest. A time in the past means at once. */
   readonly runAt?: Date;
   readonly priority?: Priority;
   /** @default the job's own queue */
   readonly queue?: string;
-  /** One of those that `connect()` was given by name. @default that of the job, else of its queue, else 'default' */
+  /** The name of a backend that was passed to `connect()`. @default the backend of the job, else of its queue, else 'default' */
   readonly backend?: string;
   /** 1 to 256 characters. @default the job's own `idempotencyKey(payload)` */
   readonly idempotencyKey?: string;
@@ -22,24 +22,24 @@ export interface EnqueueOptions extends Uniqueness<string> {
   /** A label for people. */
   readonly name?: string;
   /**
-   * 1 to 256 characters. Jobs of different groups take turns; in a queue with `order: 'group'` those of a group run in order. On
-   * backends that have it.
+   * 1 to 256 characters. Jobs of different groups take turns. In a queue with `order: 'group'` the jobs of a group run in order. Not
+   * every backend supports groups.
    */
   readonly group?: string;
   /**
-   * Enqueues in this transaction: the job exists when it commits, and never if it rolls back. Takes a client of `pg` between BEGIN
-   * and COMMIT, or an adapter around another library's transaction. For backends that live in a database.
+   * Enqueues in this transaction: the job exists once it commits, and never if it rolls back. Pass a client of `pg` between BEGIN and
+   * COMMIT, or an adapter around another library's transaction. Only for backends in a database.
    */
   readonly tx?: SqlTransaction;
-  /** @default the context of the job or request that is running now */
+  /** @default the context of the current job or request */
   readonly context?: JobContext;
 }
 
 export interface EnqueuedJob {
   readonly id: string;
   readonly queue: string;
-  /** Nothing was added: the id is that of the job that stands for this one. */
+  /** Nothing was enqueued: `id` is the id of the earlier job. */
   readonly duplicate?: true;
-  /** The name of the backend that has it, where the app has several. */
+  /** The name of the job's backend, if the app has several. */
   readonly backend?: string;
 }

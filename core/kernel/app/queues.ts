@@ -1,34 +1,34 @@
-/** Options of queues, and the rules that they become. */
+/** Options of queues, and the rules made from them. */
 
 import { checkOptions, checkQueue, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
 import type { GroupOrder } from '../../contract/queue.ts';
 import { type Limit, type Limits, limitsOf } from './flow-control.ts';
 
-/** Its keys are functions of the payload, as the schema of its job returned it. */
+/** Options of one queue. The `key` functions of its limits get the payload as the job's schema returned it. */
 export interface QueueOptions extends Limits {
   /**
-   * While this number of jobs wait, ready or delayed, further ones are refused with `QUEUE_FULL`. Jobs of other processes are counted within a
-   * second. @default any number
+   * While this number of jobs wait, ready or delayed, further jobs are refused with `QUEUE_FULL`. The count is up to a second old for jobs of
+   * other processes. @default no limit
    */
   readonly maxLength?: number;
   /**
-   * The jobs of a group run one at a time and in the order in which they were enqueued. `'group'` is short for `{ by: 'group' }`.
-   * @default groups take turns, in no order
+   * The jobs of a group run one at a time, in the order in which they were enqueued. `'group'` is short for `{ by: 'group' }`.
+   * @default the jobs of a group run in no fixed order
    */
   readonly order?: 'group' | GroupOrdering;
-  /** The backend of its jobs that name none themselves, where the app has several. @default 'default' */
+  /** If the app has several backends: the backend of this queue's jobs that name none themselves. @default 'default' */
   readonly backend?: string;
   /**
-   * Several whose workers take from the queue, so that a call may name one of them: `enqueue(job, payload, { backend })`. Without that the first
-   * one gets the job. Instead of `backend`.
+   * Instead of `backend`: several backends whose workers take from this queue. A call may name one: `enqueue(job, payload, { backend })`.
+   * If it names none, the first backend gets the job.
    */
   readonly backends?: readonly string[];
 }
 
 export interface GroupOrdering {
   readonly by: 'group';
-  /** Whether the other jobs of a group wait for the retry of a failed job, or go ahead. @default 'wait' */
+  /** `wait`: the group waits for the retry of a failed job. `step-aside`: the other jobs of the group go ahead. @default 'wait' */
   readonly onRetry?: GroupOrder;
 }
 
@@ -36,11 +36,11 @@ export interface GroupOrdering {
 export interface QueueRules {
   readonly limits: readonly Limit[] | null;
   readonly maxLength: number | null;
-  /** The order of its groups; `null` = none. */
+  /** The order of the jobs in a group; `null` = none. */
   readonly order: GroupOrder | null;
-  /** The first of `backends`; `null` = none is named. */
+  /** The first of `backends`; `null` = no backend is named. */
   readonly backend: string | null;
-  /** All whose workers take from it, beside those that its jobs name. */
+  /** The backends whose workers take from the queue, in addition to the backends that its jobs name. */
   readonly backends: readonly string[];
 }
 

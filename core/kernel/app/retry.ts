@@ -2,21 +2,21 @@
 
 import { config } from '../../base/errors.ts';
 
-/** No job waits longer for its next attempt; longer delays are cut. */
+/** The longest delay before the next attempt; longer delays are cut to it. */
 export const longestDelayMs = 366 * 86_400_000;
 
 export interface Failure {
-  /** Which attempt failed; 1 = the first. */
+  /** The number of the failed attempt; 1 = the first. */
   readonly attempt: number;
   readonly error: unknown;
-  /** A number in [0, 1), from the app's injected source. */
+  /** A number in [0, 1), from the app's `random`. */
   readonly random: number;
 }
 
-/** Delay before the next attempt in ms, or `null` for "do not retry". */
+/** Returns the delay before the next attempt in ms, or `null` for "do not retry". */
 export interface RetryPolicy {
   (failure: Failure): number | null;
-  /** Throws `CONFIG` for a job that it cannot be meant for. */
+  /** Throws `CONFIG` if the policy does not fit the job. */
   check?(job: string, maxRetries: number): void;
 }
 
@@ -40,7 +40,7 @@ export function exponential(
   };
 }
 
-/** The nth retry waits the nth delay; the last delay serves all further ones. A job must not have fewer retries than delays. */
+/** The nth retry waits for the nth delay, and further retries for the last one. A job must have at least as many retries as delays. */
 export function delays(delaysMs: readonly number[]): RetryPolicy {
   if (delaysMs.length === 0) throw config('delays() expects at least one delay in ms, got an empty list.');
   for (const delayMs of delaysMs) atLeast('every delay', delayMs, 0);
@@ -65,7 +65,7 @@ export const noRetry: RetryPolicy = () => null;
 
 type ErrorClass = abstract new (...args: never[]) => Error;
 
-/** A policy per error class; the first class that matches decides, `otherwise` takes the rest. */
+/** A policy per error class: the first class that matches the error decides. `otherwise` handles all other errors. */
 export function perError(
   rules: readonly (readonly [ErrorClass, RetryPolicy])[],
   otherwise: RetryPolicy,

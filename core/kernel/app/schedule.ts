@@ -1,4 +1,4 @@
-/** Schedules as an app defines them; scheduler/ enqueues their jobs. */
+/** Schedules that an app defines in code. */
 
 import { checkName, checkOptions, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
@@ -8,8 +8,8 @@ import type { Job } from './job.ts';
 export type PingKind = 'start' | 'success' | 'fail';
 
 /**
- * Called when an attempt of the schedule's job begins, and when the job is done or has failed for good. It is given up after 5 s, when
- * `signal` aborts. Its failure is an event, and nothing to the job.
+ * Called when an attempt of the schedule's job starts, and when the job is done or has failed for good. After 5 s `signal` aborts and
+ * the call is abandoned. If the call fails, an event reports it; the job is not affected.
  */
 export type Ping = (kind: PingKind, signal: AbortSignal) => unknown;
 
@@ -17,7 +17,7 @@ export interface Schedule {
   readonly name: string;
   /** For people: the cron text with its time zone, or `every 5000 ms`. */
   readonly timing: string;
-  /** `null` = by cron. */
+  /** `null` = the schedule has a cron pattern. */
   readonly everyMs: number | null;
   readonly job: Job;
   readonly payload: unknown;
@@ -25,8 +25,8 @@ export interface Schedule {
   readonly missed: 'skip' | 'one' | 'all';
   readonly ping: Ping | null;
   /**
-   * The first due moment after `after` (epoch ms), or `null` when there is none any more. Rejects with `CONFIG` when the pattern is
-   * none, never comes due, or its time zone is unknown.
+   * The first due time after `after` (epoch ms); `null` = there is none any more. Rejects with `CONFIG` if the pattern is invalid or
+   * never comes due, or if the time zone is unknown.
    */
   nextAfter(after: number): Promise<number | null>;
 }
@@ -34,17 +34,17 @@ export interface Schedule {
 export interface ScheduleDefinition<Input> {
   /** 1 to 128 of `A-Z a-z 0-9 . _ -`; also the schedule's key in the store. */
   readonly name: string;
-  /** Five fields, or six with seconds first. Either this or `everyMs`. */
+  /** A cron pattern of five fields, or six with seconds first. Give either this or `everyMs`. */
   readonly cron?: string;
-  /** A fixed interval, counted from the epoch so that all hosts agree. At least 1000. */
+  /** A fixed interval in ms, 1000 or more. Counted from the epoch, so that all hosts agree. */
   readonly everyMs?: number;
-  /** IANA name; docs/lifecycle.md says what happens when its clock changes. @default 'UTC' */
+  /** An IANA name. docs/lifecycle.md explains daylight saving time. @default 'UTC' */
   readonly timezone?: string;
   readonly job: Job<Input>;
   readonly payload: NoInfer<Input>;
-  /** `skip`: not enqueued while the job of the last due moment is unfinished. @default 'allow' */
+  /** `skip`: a run is left out while the job of the previous run has not ended. @default 'allow' */
   readonly overlap?: 'skip' | 'allow';
-  /** Moments that passed while nothing ticked: run none, the last one or all of them. @default 'one' */
+  /** Runs that were due while no worker ticked: `skip` all, run the last `one`, or run `all`. @default 'one' */
   readonly missed?: 'skip' | 'one' | 'all';
   /** Reports each run to a monitor: `heartbeat(url)` of `longshore/alerts`, or a function. @default none */
   readonly ping?: Ping;
@@ -85,12 +85,12 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
   if (!fields.test(cron!)) {
     throw wrong(`a cron pattern like "0 2 * * *" or with seconds, got ${shown(cron)}`);
   }
-  // The runtime would take an empty one for the zone of its host.
+  // The runtime would read an empty time zone as the zone of its host.
   if (!timezone?.trim?.()) {
     throw wrong(`an IANA time zone, got ${shown(timezone)}. Leave it out for UTC`);
   }
-  // Later, because the parser and the time zones of the runtime take five times as long to load as all else that a function
-  // loads at its start, and of an app's functions only one asks for a moment.
+  // Loaded on demand: the parser and the runtime's time zones take five times as long to load as the rest of a function, and only
+  // one of an app's functions asks for due times.
   const pattern = onDemand(async () => (await import('./cron.ts')).patternOf(name, cron!, timezone));
   return {
     ...rest,
@@ -100,5 +100,5 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
   };
 }
 
-/** Five, six, or seven with a year at the end; or a name like `@daily`. */
+/** Five fields, six with seconds, or seven with a year at the end; or a name like `@daily`. */
 const fields = /^\s*(@\w+|\S+(\s+\S+){4,6})\s*$/;

@@ -27,13 +27,13 @@ type Types<S extends StandardSchema<unknown, unknown>> = NonNullable<S['~standar
 export type SchemaInput<S extends StandardSchema<unknown, unknown>> = Types<S>['input'];
 export type SchemaOutput<S extends StandardSchema<unknown, unknown>> = Types<S>['output'];
 
-/** The schema's value, or `PAYLOAD` naming each path that is wrong. Stays synchronous when the schema is. */
+/** Returns the schema's output. Throws `PAYLOAD` with the path of each fault. Synchronous if the schema is. */
 export function validate(schema: StandardSchema, value: unknown, job: string): unknown | Promise<unknown> {
   const result = schema['~standard'].validate(value);
   return result instanceof Promise ? result.then((r) => unwrap(r, job)) : unwrap(result, job);
 }
 
-/** A list of ten thousand wrong items has one cause; these are enough to find it. */
+/** Further issues are left out: ten thousand wrong items in a list have the same cause. */
 const mostIssues = 20;
 
 function unwrap(result: SchemaResult<unknown>, job: string): unknown {

@@ -1,40 +1,40 @@
-/** Unique jobs and debounce, as jobs and calls ask for them. core/features/unique keeps to them. */
+/** The options `unique` and `debounce` of jobs and calls. core/features/unique applies them. */
 
 import { checkOptions, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
 
 export interface Unique<Key = string> {
-  /** 1 to 256 characters. Counts per job, queue and tenant; a function may answer `null`: this job is not unique. */
+  /** 1 to 256 characters. Counts per job, queue and tenant. A function may return `null`: this job is not unique. */
   readonly key: Key;
   /**
-   * While the earlier job does this, a new one is a duplicate: `waiting` also between two attempts, `either` until it has ended.
-   * `forMs`: for this many ms after it was enqueued, whatever it does.
+   * How long the earlier job makes a new one a duplicate. `waiting`: while it waits, also between two attempts. `running`: while it runs.
+   * `either`: until it has ended. `forMs`: for this many ms after it was enqueued, even if it has ended.
    */
   readonly during: 'waiting' | 'running' | 'either' | { readonly forMs: number };
   /**
-   * `replace`: the earlier job gets the payload, delay and priority of this one, if it still waits. Needs a backend that can change a
-   * job that waits. @default 'skip'
+   * `replace`: the earlier job gets the payload, delay and priority of the new one, if it still waits. Needs a backend that can change
+   * a waiting job. `skip`: the earlier job stays as it is. @default 'skip'
    */
   readonly onConflict?: 'skip' | 'replace';
 }
 
 export interface Debounce<Key = string> {
-  /** As for `unique`. */
+  /** As the `key` of `unique`. */
   readonly key: Key;
-  /** The job runs this long after the last call, with the payload of that call. */
+  /** The job runs this many ms after the last call, with the payload of that call. */
   readonly waitMs: number;
-  /** The longest wait after the first call. @default as long as calls come */
+  /** The longest wait after the first call, ms. @default no limit: each call starts the wait again */
   readonly maxWaitMs?: number;
 }
 
 export interface Uniqueness<Key> {
-  /** No second job is enqueued while a job with this key is active. */
+  /** While a job with this key is active, no second job is enqueued. */
   readonly unique?: Unique<Key>;
-  /** Calls with this key make one job, until it begins. Not beside `unique`. */
+  /** All calls with this key make one job, until that job starts. Cannot be combined with `unique`. */
   readonly debounce?: Debounce<Key>;
 }
 
-/** Debounce is `during: 'waiting'` that replaces, with a delay that begins anew. */
+/** A debounce becomes `during: 'waiting'` with `replace`, and each call starts the delay again. */
 export type UniqueRule<Key> = Required<Unique<Key>> & Partial<Debounce<Key>>;
 
 const kinds = {
@@ -43,7 +43,7 @@ const kinds = {
 };
 const times = ['waiting', 'running', 'either'];
 
-/** Throws `CONFIG`. `null` = neither is asked for. */
+/** Throws `CONFIG`. `null` = neither option is given. */
 export function uniqueRuleOf<Key>(
   of: string,
   keyType: 'function' | 'string',

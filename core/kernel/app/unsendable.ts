@@ -1,8 +1,8 @@
-/** Finds in a schema of zod what no payload can have, because JSON has no such values. Not loaded where functions start. */
+/** Finds zod types that no payload can carry, because JSON has no such values. Not loaded when a function starts. */
 
 import type { Job } from './job.ts';
 
-/** The part of a zod 4 schema that is read here. */
+/** The parts of a zod 4 schema that are read here. */
 interface Described {
   readonly _zod?: {
     readonly def: {
@@ -28,14 +28,14 @@ const remedies = {
 
 type Kind = keyof typeof remedies;
 
-/** Why no payload can ever fit, with the remedy. `null`: some can, or the schema does not tell. */
+/** Why no payload can ever fit, with the remedy. `null` = a payload can fit, or the schema does not say. */
 export function unsendable({ name, schema }: Job): string | null {
   try {
     const found = find(schema as Described, 'payload', new Set());
     if (!found) return null;
     return `Job "${name}" can never run: ${found.path} is z.${found.kind}(), which JSON cannot carry. ${remedies[found.kind]}.`;
   } catch {
-    return null; // a schema that refers to one that is not made yet
+    return null; // the schema refers to a schema that is not defined yet
   }
 }
 
@@ -44,7 +44,7 @@ interface Found {
   readonly kind: Kind;
 }
 
-/** Looks only at what every payload must have: what is optional, nullable or in a list may be left out. */
+/** Looks only at members that every payload must have, not at optional or nullable ones or at items of lists. */
 function find(schema: Described | undefined, path: string, seen: Set<unknown>): Found | null {
   const def = schema?._zod?.def;
   if (!def || seen.has(schema)) return null;
@@ -62,7 +62,7 @@ function find(schema: Described | undefined, path: string, seen: Set<unknown>): 
       return found.every((one) => one !== null) ? (found[0] ?? null) : null;
     }
     case 'pipe':
-      return find(def.in, path, seen); // what comes out of a transform is the handler's
+      return find(def.in, path, seen); // the output of a transform is not sent
     case 'readonly':
       return find(def.innerType, path, seen);
     default:
