@@ -1,38 +1,38 @@
 /**
- * Transactions of query builders and ORMs, as the `tx` of `enqueue()`. The libraries are described by their shape, so that none has
- * to be installed.
+ * Turns transactions of query builders and ORMs into the `tx` of `enqueue()`. The libraries' types are described here, so that none
+ * of them has to be installed.
  */
 
 import { LongshoreError, shown } from '../../../core/base/errors.ts';
 import type { SqlTransaction } from '../../../core/contract/queue.ts';
 
-/** What is used of the `tx` in Drizzle's `db.transaction(async (tx) => …)`. */
+/** The `tx` of Drizzle's `db.transaction(async (tx) => …)`. */
 export interface DrizzleTransaction {
   execute(query: never): PromiseLike<unknown>;
 }
 
-/** What is used of the `trx` in Kysely's `db.transaction().execute(async (trx) => …)`. */
+/** The `trx` of Kysely's `db.transaction().execute(async (trx) => …)`. */
 export interface KyselyTransaction {
   executeQuery(query: never): Promise<{ rows: unknown[] }>;
 }
 
-/** What is used of the `tx` in Prisma's `prisma.$transaction(async (tx) => …)`. */
+/** The `tx` of Prisma's `prisma.$transaction(async (tx) => …)`. */
 export interface PrismaTransaction {
   $queryRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown>;
 }
 
-/** For Drizzle on node-postgres, or another of its Postgres drivers. */
+/** For Drizzle on node-postgres or another Postgres driver. */
 export function drizzleTx(tx: DrizzleTransaction): SqlTransaction {
   check('drizzleTx', 'execute', tx);
   return {
     async query(text, values = []) {
-      // Drizzle's `sql` without its library: what `execute` asks of a query is its text and its parameters.
+      // Drizzle's `sql` without its library: `execute` only needs the text and the parameters of a query.
       const query = { getSQL: () => ({ toQuery: () => ({ sql: text, params: values }) }) };
       try {
         const result = await tx.execute(query as never);
         return Array.isArray(result) ? { rows: result } : (result as { rows: unknown[] });
       } catch (error) {
-        // Drizzle's own error repeats all parameters, which are payloads; the driver's is inside.
+        // Drizzle's own error repeats all parameters, which are payloads. The driver's error is its cause.
         throw (error as Error | null)?.cause ?? error;
       }
     },
@@ -43,7 +43,7 @@ export function kyselyTx(trx: KyselyTransaction): SqlTransaction {
   check('kyselyTx', 'executeQuery', trx);
   return {
     query(text, values = []) {
-      // What Kysely's `CompiledQuery.raw` makes.
+      // The same as Kysely's `CompiledQuery.raw` returns.
       const query = { kind: 'RawNode', sqlFragments: [text], parameters: [] };
       const compiled = { sql: text, parameters: values, query, queryId: { queryId: 'longshore' } };
       return trx.executeQuery(compiled as never);
@@ -64,7 +64,7 @@ export function prismaTx(tx: PrismaTransaction): SqlTransaction {
   };
 }
 
-/** Prisma's own code says that a raw query failed; the database's says why. Prisma 7 keeps it deeper than 6 did. */
+/** The database's own error, inside Prisma's "raw query failed". Prisma 7 nests it deeper than Prisma 6. */
 function databaseError(error: unknown): Error | null {
   const { meta } = (error ?? {}) as { meta?: PrismaMeta };
   const code = meta?.driverAdapterError?.cause?.originalCode ?? meta?.code;
@@ -84,6 +84,6 @@ function check(adapter: string, verb: string, tx: object): void {
   if (typeof (tx as Record<string, unknown> | null)?.[verb] === 'function') return;
   throw new LongshoreError(
     'OPTION',
-    `${adapter}() expects the library's own transaction, got ${shown(tx)}. Pass what its callback is given.`,
+    `${adapter}() expects the library's own transaction, got ${shown(tx)}. Pass the argument of its callback.`,
   );
 }

@@ -11,7 +11,7 @@ import { recordNames, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { postgresTransfer } from './transfer.ts';
 
-/** In the order in which a list shows them; those in lines come group by group. */
+/** The order of a list. Jobs in line come group by group. */
 const part = { ready: 0, inLine: 1, delayed: 2 };
 
 const idsAtOnce = 1_000;
@@ -47,8 +47,8 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
       );
     },
     async peek(queue, max) {
-      // The time is a query of its own: compared with a running clock, no index could be used. OFFSET 0 keeps the planner from
-      // reading all jobs to join them with a few. 1000 is how many delayed jobs a fetch makes ready at most.
+      // The time is a subquery, because no index is used for a comparison with a running clock. OFFSET 0 keeps the planner from
+      // reading all jobs to join them with a few. A fetch makes at most 1000 delayed jobs ready.
       const due = `(SELECT ${now})`;
       const sql = `
         SELECT j.id, j.queue, j.job, j.priority, j.ready_at, j.attempt FROM (
@@ -99,20 +99,20 @@ function postgresDeadLetters(state: PostgresState, maxBodyBytes: number): DeadLe
   const { db, ageingMs } = state;
   const s = db.schema;
 
-  /** Newest first. Of a text that is only measured nothing is read: its length stands in the row. */
+  /** Newest first. `octet_length` of a large body does not read the body: its length is in the row. */
   function read(columns: string, { queue, max, after }: Where): Promise<Row[]> {
     const values: unknown[] = [max];
     const where: string[] = [];
     if (queue !== undefined) where.push(`queue = $${values.push(storable(queue))}`);
     if (after) where.push(`(finished_at, seq) < ($${values.push(after[0])}, $${values.push(after[1])})`);
-    // The queue is in the order so that its own index answers, whatever the server believes of its length.
+    // The queue is in ORDER BY, so that the index by queue is used whatever the statistics of the server are.
     const sql = `SELECT ${deadColumns}, ${columns} FROM ${s}.dead ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
       ORDER BY ${queue === undefined ? '' : 'queue DESC, '}finished_at DESC, seq DESC LIMIT $1`;
     return db.query('listing dead letters', sql, values);
   }
 
   const given = (name: string): string => `CASE WHEN new_id IS NULL THEN ${name} ELSE new_${name} END`;
-  /** One statement, so that a job goes with its new text and facts from one table to the other, or not at all. */
+  /** One statement, so that a job moves between the tables together with its new body and facts, or not at all. */
   const revive = `
     WITH given AS (SELECT ${timeOf('$1')} AS now),
     fresh AS (

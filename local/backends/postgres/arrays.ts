@@ -1,5 +1,5 @@
 /**
- * Arrays in Postgres's binary format (array_recv). The text format escapes every quote of every body on both sides, which costs this
+ * Arrays in Postgres's binary format (array_recv). The text format escapes every quote of every body on both sides. That costs this
  * process three times as much as the rest of the insert.
  */
 
@@ -17,7 +17,7 @@ function header(out: Buffer, oid: number, length: number, hasNull: boolean): voi
 
 const shortLength = 128;
 
-/** Long texts are measured: three times their length would cause a full garbage collection every few thousand jobs. */
+/** Long texts are measured: reserving three bytes per character would cause a full garbage collection every few thousand jobs. */
 const mostBytes = (text: string): number =>
   text.length < shortLength ? text.length * 3 : Buffer.byteLength(text);
 
@@ -69,5 +69,5 @@ export function intArray(items: readonly number[]): Buffer {
   return out;
 }
 
-/** Text without the one character that Postgres cannot store. */
+/** Replaces U+0000, the only character that Postgres cannot store. */
 export const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');

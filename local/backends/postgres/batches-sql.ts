@@ -1,4 +1,4 @@
-/** Batches inside the database: two bits for each child, 1,024 children to a row. The row of the batch is locked first, and then its marks are read. */
+/** Batches inside the database: two bits for each child, 1,024 children per row. The row of the batch is locked before its marks are read. */
 
 import { callWithinMs, keepCalledMs, keepSilentMs } from '../../../core/kit/records/batch-rules.ts';
 import { clock, hot, stepSize } from './sql.ts';
@@ -12,8 +12,8 @@ const countMarks = (s: string): string => `
   $$;`;
 
 /**
- * Returns the batches that are complete by it. It does not wait for the disk: the settlements of these children are written after it, so when
- * they are on the disk, it is, too.
+ * Returns the batches that are now complete. It does not wait for the disk: the settlements of these children are written after it, so
+ * once they are on the disk, it is too.
  */
 const endChildren = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.end_children(at bigint, p_batches text[], p_blocks int[], p_ok text[], p_bad text[])
@@ -94,7 +94,7 @@ const reopenChildren = (s: string): string => `
 export const batchFunctions = (s: string): string =>
   [countMarks, endChildren, reopenChildren].map((define) => define(s)).join('\n');
 
-/** One step of a purge: how many batches past the time `now` it removed. */
+/** One step of a purge: returns how many expired batches it removed. */
 export const purgeBatches = (s: string, now: string): string => `
   WITH past AS (
     DELETE FROM ${s}.batches WHERE id = ANY (ARRAY(

@@ -7,7 +7,7 @@ import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
 const columns = `id, plan, created_at, sent, planned, sealed, cancelled_at, succeeded, failed, round, changed_at, completed_at, called`;
-/** Rows of marks that are read at once. */
+/** Rows of marks per query. */
 const mostRows = 64;
 
 const nullable = (value: unknown): number | null => (value === null ? null : Number(value));
@@ -32,7 +32,7 @@ const firstState = ([row]: readonly Row[]): BatchState | null => (row ? stateOf(
 
 const blockOf = (number: number): number => Math.floor(number / blockSize);
 
-/** As the text of a bit string: a `1` for each of these numbers. */
+/** The text of a bit string with a `1` for each of these numbers. */
 function bitsOf(numbers: readonly number[]): string {
   const bits = Buffer.alloc(blockSize, '0');
   for (const number of numbers) bits[number % blockSize] = 0x31;
@@ -43,7 +43,7 @@ export function postgresBatches({ db, at }: Pick<PostgresState, 'db' | 'at'>): B
   const s = db.schema;
   const now = timeOf('$1');
 
-  /** @param wanted the character of `column` at the numbers that are looked for */
+  /** @param wanted finds the numbers with this character in `column` */
   async function numbers(
     id: string,
     column: 'ended' | 'failed',

@@ -1,4 +1,4 @@
-/** What is used of `pg`: connections, pools and prepared statements, described by their shape. */
+/** The parts of `pg` that are used: connections, pools and prepared statements. */
 
 /** Rows as arrays, in the order of the columns. */
 export type Row = readonly unknown[];
@@ -8,13 +8,13 @@ interface Answer {
 }
 
 export interface Statement {
-  /** Of a prepared statement. */
+  /** Set for a prepared statement. */
   readonly name?: string;
   readonly text: string;
   readonly rowMode: 'array';
 }
 
-/** What is used of a `pg.PoolClient`. */
+/** A `pg.PoolClient`. */
 export interface PostgresClient {
   query(query: { text: string; values: unknown[]; rowMode: 'array'; query_timeout?: number }): Promise<{
     rows: Row[];
@@ -30,30 +30,30 @@ export interface PostgresClient {
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
   removeListener(event: 'error', listener: (error?: Error) => void): unknown;
   removeAllListeners(event: string): unknown;
-  /** Both are known to newer versions of `pg`. */
+  /** This member and the next exist in newer versions of `pg` only. */
   readonly processID?: number | null;
-  /** From the server's last answer: I = in no transaction, T = in one, E = in one that has failed. */
+  /** From the server's last answer: I = no transaction, T = in a transaction, E = in a failed transaction. */
   getTransactionStatus?(): string | null;
   release(destroy?: boolean | Error): void;
 }
 
-/** A `pg.Pool`. Described by its shape, so that a program without its types compiles. */
+/** A `pg.Pool`. Works without the types of `pg`. */
 export interface PostgresPool {
   connect(): Promise<unknown>;
   end(): Promise<void>;
 }
 
-/** What is used of one. */
+/** The members of a `pg.Pool` that are used. */
 export interface Pool {
   connect(): Promise<PostgresClient>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   end(): Promise<void>;
-  /** How many wait for a connection. */
+  /** How many callers wait for a connection. */
   readonly waitingCount?: number;
   readonly options?: { readonly max?: number };
 }
 
-/** Of every statement, also in the user's pool: one that is sent into a dead connection is never answered. */
+/** For every statement, also in the user's pool: a statement that is sent into a dead connection is never answered. */
 export const queryTimeoutMs = 30_000;
 
 export async function rowsOn(client: PostgresClient, text: string, values: unknown[]): Promise<Row[]> {
@@ -61,10 +61,10 @@ export async function rowsOn(client: PostgresClient, text: string, values: unkno
   return rows;
 }
 
-/** An error closes the connection, and with it the transaction that it was in. */
+/** An error closes the connection, which rolls its transaction back. */
 export async function onClient<T>(pool: Pool, use: (client: PostgresClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  const broken = () => {}; // the current or the next statement fails; without a listener the process would end
+  const broken = () => {}; // the current or next statement fails; without a listener the process would end
   client.on('error', broken);
   try {
     const result = await use(client);

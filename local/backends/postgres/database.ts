@@ -1,4 +1,4 @@
-/** The connections: a pool of the user's or our own, and the errors of both as ours. */
+/** The connections, from the user's pool or our own. Errors of both become LongshoreErrors. */
 
 import { createHash, randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,11 +20,11 @@ import { type MigrationResult, makeDays, migrate, versionOf } from './schema.ts'
 export interface DatabaseOptions {
   /** `postgres://user:password@host:5432/database`. Either this or `pool`. */
   readonly url?: string;
-  /** A `pg.Pool` of yours, which `close()` leaves open. */
+  /** Your own `pg.Pool`. `close()` leaves it open. */
   readonly pool?: PostgresPool;
   /** @default 'longshore' */
   readonly schema?: string;
-  /** Whether the first use creates and upgrades the tables; else `longshore migrate` does. @default true unless NODE_ENV is production */
+  /** `true`: the first use creates and upgrades the tables. `false`: run `longshore migrate`. @default true unless NODE_ENV is production */
   readonly migrate?: boolean;
 }
 
@@ -32,11 +32,11 @@ export type Database = ReturnType<typeof openDatabase>;
 
 const connectTimeoutMs = 5_000;
 const defaultConnections = 10;
-/** Of tables without statistics the server would read and sort all: it takes them for short. Only of this transaction. */
+/** Without statistics the server takes tables for short, and would read and sort all rows. The settings last for this transaction. */
 const beginInOrder = `BEGIN READ ONLY; ${['seqscan', 'bitmapscan', 'sort', 'hashjoin', 'mergejoin']
   .map((way) => `SET LOCAL enable_${way} = off`)
   .join('; ')}; SET LOCAL jit = off`;
-/** Where the database isolates transactions more strictly than by default, concurrent leases undo each other. */
+/** In databases with a stricter isolation level than the default, concurrent leases undo each other. */
 const mostTries = 20;
 
 /** @param caller for errors, like `postgres()` */
@@ -57,11 +57,11 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
     throw migrationNeeded(name, from, to);
   }
 
-  /** A pooler that shares connections loses prepared statements: after the first such error none is prepared any more. */
+  /** Poolers that share connections lose prepared statements. After the first such error no statement is prepared any more. */
   let mayPrepare = true;
   const statements = new Map<string, Statement>();
 
-  /** Named by its text, because others may prepare statements on the same connection. */
+  /** Named by a digest of its text, because other code may prepare statements on the same connection. */
   function statementOf(text: string): Statement {
     let known = statements.get(text);
     if (!known) {
@@ -73,7 +73,7 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
     return Object.create(known) as Statement;
   }
 
-  /** Sends a statement again when the server has undone it for the sake of another. `during` is for its error. */
+  /** Sends a statement again when the server has undone it because of a conflict. `during` is for the error. */
   async function send(during: string, statement: Statement, values: unknown[]): Promise<Row[]> {
     for (let tries = 1; ; tries++) {
       try {
@@ -84,12 +84,12 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
           return send(during, plain(statement.text), values);
         }
         if (!isUndone(error) || tries === mostTries) throw postgresError(during, error);
-        await delay(randomInt(2 ** Math.min(tries, 6))); // at random, so that the same ones do not collide again
+        await delay(randomInt(2 ** Math.min(tries, 6))); // random, so that the same statements do not collide again
       }
     }
   }
 
-  /** The tables have the version this code knows; else throws `SCHEMA_VERSION` or `CONFIG`. */
+  /** Resolves when the tables have the version of this code; otherwise throws `SCHEMA_VERSION` or `CONFIG`. */
   function ready(): Promise<void> {
     checked ??= check().catch((error) => {
       checked = null; // the server may be back at the next call
@@ -98,7 +98,7 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
     return checked;
   }
 
-  /** One statement in a transaction of its own, which `begin` begins. */
+  /** One statement in its own transaction. @param begin the SQL that begins it */
   async function inTransaction(during: string, begin: string, text: string, values: unknown[]) {
     await ready();
     return onClient(pool, async (client) => {
@@ -115,9 +115,9 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
     /** The schema's name, quoted. */
     schema,
     pool,
-    /** Not one of the application's. */
+    /** `false` = the pool is the application's. */
     ownsPool: given === undefined,
-    /** How many the pool opens at most. */
+    /** The most connections that the pool opens. */
     connections: pool.options?.max ?? defaultConnections,
     ready,
     async migrate(): Promise<MigrationResult> {
@@ -138,11 +138,11 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
       await ready();
       return send(during, plain(text), values);
     },
-    /** For a statement that is sent all the time: the server parses it once per connection. Call `ready` first. */
+    /** For frequent statements: the server parses them once per connection. Call `ready` first. */
     prepared: (during: string, text: string, values: unknown[]): Promise<Row[]> =>
       send(during, mayPrepare ? statementOf(text) : plain(text), values),
     inTransaction,
-    /** Reads a few rows of long tables in the order of an index, whatever the server believes to be in them. */
+    /** Reads a few rows of long tables in the order of an index, whatever the statistics of the server are. */
     inOrder: (text: string, values: unknown[]) => inTransaction('listing', beginInOrder, text, values),
     async close(): Promise<void> {
       if (!given) await pool.end();
@@ -155,11 +155,11 @@ const plain = (text: string): Statement => ({ text, rowMode: 'array' });
 function openPool(url: string): Pool {
   const options = { connectionString: url, application_name: 'longshore' };
   try {
-    // Without a scheme, or with a # in the password, the driver would invent a host and not find it.
+    // Without a scheme, or with a # in the password, the driver would look for a wrong host.
     if (!/^((postgres|postgresql|socket):|\/)[^#]*$/.test(url)) throw new Error();
-    new pg.Client(options); // which reads the URL; a pool would not before its first use
+    new pg.Client(options); // parses the URL; a pool would do so at its first use
   } catch {
-    // The driver's own message may repeat the URL, and with it the password.
+    // The driver's own message may repeat the URL with the password.
     throw config(
       'postgres() expects a URL like postgres://user:password@host:5432/database, got another. In the password, write characters such as # and / as %23 and %2F.',
     );
@@ -172,7 +172,7 @@ function openPool(url: string): Pool {
   }) as unknown as Pool;
 }
 
-/** 40 characters leave room for the name of the channel and of the days' tables. */
+/** 40 characters leave room for the names of the channel and of the daily tables. */
 function quoteSchema(name: string): string {
   if (/^(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(name)) return `"${name}"`;
   throw config(

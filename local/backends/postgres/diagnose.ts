@@ -1,4 +1,4 @@
-/** What `longshore doctor` looks at in a Postgres server and in the schema of a queue or a store. */
+/** The checks of `longshore doctor` for a Postgres server and the schema of a queue or a store. */
 
 import { systemClock } from '../../../core/base/clock.ts';
 import type { Check, DiagnosisRequest, Looked, Problem } from '../../../core/contract/diagnosis.ts';
@@ -12,13 +12,13 @@ import { postgresError } from './errors.ts';
 import { createListener } from './listen.ts';
 import { create, versionOf } from './schema.ts';
 
-/** What the doctor knows of a database. */
+/** The database that is checked. */
 interface DiagnosedDatabase {
   readonly db: Database;
-  /** Whose options are meant, like `postgres()`. */
+  /** The function whose options the texts name, like `postgres()`. */
   readonly caller: string;
   readonly retention: Retention;
-  /** Where its workers listen; `null` = they do not. */
+  /** The channel on which its workers listen; `null` = they do not listen. */
   readonly channel: string | null;
 }
 
@@ -26,9 +26,9 @@ interface PostgresFacts extends DiagnosedDatabase {
   readonly request: DiagnosisRequest;
   /** The schema's name, quoted. */
   readonly s: string;
-  /** One statement that migrates nothing before it. */
+  /** Runs one statement, without migrating first. */
   rows(text: string, values?: unknown[]): Promise<readonly Row[]>;
-  /** Its first row. */
+  /** The first row of a statement. */
   row(text: string): Promise<Row>;
   setting(name: string): Promise<unknown>;
 }
@@ -45,14 +45,14 @@ export function postgresDiagnosis(of: DiagnosedDatabase, request: DiagnosisReque
 
 const fullShare = 0.8;
 const fewestToListen = 3;
-/** A pooler that shares connections needs no longer to show that it delivers nothing. */
+/** No echo within this time means a pooler that shares connections. */
 const echoMs = 5_000;
-/** So many transactions have ended since: their rows stay, and every fetch steps over them. */
+/** From this age in transactions on: vacuum keeps the rows that were deleted since, and every fetch steps over them. */
 const oldXids = 100_000;
 const veryOldXids = 10_000_000;
-/** Ten times of what starts a vacuum of the busy tables, as is the tenth of their rows that comes to it. */
+/** Ten times the threshold that starts a vacuum of the busy tables. A tenth of the live rows is added to it. */
 const mostDead = 50_000;
-/** A smaller one costs nothing. */
+/** Smaller indexes are not reported. */
 const bloatedBytes = 32 * 1024 ** 2;
 /** The widest index has some 200 bytes per row. */
 const mostBytesPerRow = 1_000;
@@ -114,13 +114,13 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
     if (channel === null || db.connections >= fewestToListen) return [];
     return found(
       `the pool of ${caller}`,
-      `It has ${db.connections} connections at most, and LISTEN takes one of ${fewestToListen} or more: an idle worker polls.`,
+      `It has at most ${db.connections} connections, and LISTEN needs a pool of ${fewestToListen} or more: idle workers poll.`,
       `Give the pool max: ${fewestToListen} or more.`,
     );
   }),
   check('postgres.pooler', 'warning', async ({ db, rows, channel, caller }) => {
     if (channel === null || db.connections < fewestToListen) return [];
-    await rows('SELECT 1'); // a server that is away is no pooler
+    await rows('SELECT 1'); // a server that is down is not a pooler
     const waiters = createWaiters(systemClock);
     const listener = createListener(
       { pool: db.pool, query: async (_, text, values) => [...(await rows(text, values))] },
@@ -135,8 +135,8 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
     if (hears) return [];
     return found(
       server,
-      'A notification did not come back: there is a pooler between that shares connections, such as pgbouncer in transaction mode. Idle workers poll.',
-      `Give ${caller} the address of the server itself, or { listen: false } so that nobody sends notifications.`,
+      'A notification did not come back: a pooler in between shares connections, such as pgbouncer in transaction mode. Idle workers poll.',
+      `Give ${caller} the address of the server itself, or { listen: false } so that no notifications are sent.`,
     );
   }),
   check('postgres.xmin', 'warning', oldestTransactions),
@@ -161,9 +161,7 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
     const create = `Make a new schema with longshore migrate, compare (pg_dump --schema-only), and create it CONCURRENTLY.`;
     const about = (text: string, remedy: string) => found(`schema ${s}`, text, remedy);
     return [
-      ...missing.map((name) =>
-        about(`The index ${name} is missing: what it is for reads whole tables.`, create),
-      ),
+      ...missing.map((name) => about(`The index ${name} is missing: its queries read whole tables.`, create)),
       ...there
         .filter(([, , isValid]) => isValid !== true)
         .map(([name]) =>
@@ -284,7 +282,7 @@ async function needVersion({ pool, schema }: Database): Promise<void> {
   if (from !== to) throw new CannotLook(`schema ${schema} is not at version ${to}`);
 }
 
-/** Names of indexes, and of tables that have a primary key. */
+/** The names of all indexes, and of the tables with a primary key. */
 export function madeByMigrations(): { readonly indexes: string[]; readonly keyed: string[] } {
   const text = create('s');
   const indexes = [...text.matchAll(/CREATE INDEX (\w+) ON s\./g)].map(([, name]) => name!);
@@ -327,6 +325,6 @@ const holders = {
     'session',
     'Commit or end it (SELECT pg_terminate_backend), and set idle_in_transaction_session_timeout.',
   ],
-  slot: ['replication slot', 'Start who reads from it, or drop it: SELECT pg_drop_replication_slot.'],
+  slot: ['replication slot', 'Start its consumer, or drop it: SELECT pg_drop_replication_slot.'],
   prepared: ['prepared transaction', 'COMMIT PREPARED or ROLLBACK PREPARED.'],
 } as const;

@@ -1,6 +1,6 @@
 /**
- * How jobs are written. Looking for a copy costs as much as writing a job's narrow row, so jobs with a fresh id skip it: a copy among
- * them fails with 23505, and the call is repeated with the look.
+ * Writes jobs. Looking for a copy costs as much as writing the narrow row of a job, so jobs with a new id skip it. If there is a copy
+ * nevertheless, the call fails with 23505 and is repeated with the look.
  */
 
 import { GroupState } from '../shared/groups.ts';
@@ -14,7 +14,7 @@ const jobNames = `seq, turn, id, queue, job, tenant_id, priority, created_at, re
 const factNames = 'idempotency_key, schedule, facts';
 const readyNames = 'queue, rank, seq, ready_at, id';
 
-/** The parameter that has the column of each job. */
+/** The array parameter for each column. */
 const arrays = {
   id: 'ids',
   queue: 'queues',
@@ -28,12 +28,12 @@ const arrays = {
   facts: 'fact_texts',
 };
 
-/** As rows. FROM would store each array before it is read, which takes as long as the indexes of the jobs. */
+/** The arrays as rows. In FROM, each array would be stored before it is read, which takes as long as writing the indexes. */
 const unnested = (columns: readonly (keyof typeof arrays)[]): string =>
   columns.map((name) => `unnest(${arrays[name]}) AS ${name}`).join(', ');
 const allColumns = Object.keys(arrays) as (keyof typeof arrays)[];
 
-/** Writes the jobs as `stored`; when `careful`, without those that are there or have ended. */
+/** Writes the jobs as `stored`. @param careful skips jobs that exist or have ended */
 const stored = (s: string, careful: boolean): string => `
       WITH stored AS (
         INSERT INTO ${s}.jobs AS j (${jobNames}, ${factNames})
@@ -61,7 +61,7 @@ const notify = `
       PERFORM pg_notify(channel, ring) FROM unnest(rings) ring;
     END IF;`;
 
-/** Both rows of each job from what is given: handing on what was stored takes longer. */
+/** Makes both rows of each job from the parameters, which is faster than from RETURNING. */
 const insertReady = (s: string): string => `
       seqs := ARRAY(SELECT nextval('${s}.turns') FROM generate_series(1, cardinality(ids)));
       INSERT INTO ${s}.jobs (${jobNames}, ${factNames})
@@ -87,7 +87,7 @@ const enqueueNew = (s: string): string => `
     ${notify}
   END $$;`;
 
-/** The places of those that are not among `stored_ids`; NULL = there are none. Of several copies in one call the first is none. */
+/** The positions of copies, which are not among `stored_ids`; NULL = none. The first of several equal ids in one call is no copy. */
 const findCopies = (into: 'RETURN' | 'copies :='): string => `
     ${into} CASE WHEN cardinality(stored_ids) = cardinality(ids) THEN NULL ELSE ARRAY(
       SELECT n FROM (
@@ -95,8 +95,8 @@ const findCopies = (into: 'RETURN' | 'copies :='): string => `
       WHERE g.copy > 1 OR NOT (g.id = ANY (coalesce(stored_ids, '{}')))) END;`;
 
 /**
- * For jobs of which some may be there, or have ended since `since`; NULL = none has. Its plans for that come from `ended_ids`,
- * so that it needs no settings of its own: they cost a single job dear. Returns the places of copies; NULL = there was none.
+ * For jobs that may exist, or may have ended since `since` (NULL = none has ended). `ended_ids` makes the plans for that, so that this
+ * function needs no settings: they would slow a single job down. Returns the positions of copies; NULL = there was none.
  */
 const enqueue = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.ended_ids(since bigint, ids text[]) RETURNS text[] LANGUAGE plpgsql ${hot} AS $$
@@ -123,10 +123,10 @@ const enqueue = (s: string): string => `
     ${findCopies('RETURN')}
   END $$;`;
 
-/** As `enqueue`, for jobs of which some have a group. */
+/** As `enqueue`, if some jobs have a group. */
 const enqueueGrouped = (s: string): string => `
-  -- apart: no group is locked; they join their lines when the next fetch finds them,
-  -- so that nobody waits for the end of the caller's transaction.
+  -- apart: no group is locked, so that no other process waits for the end of the caller's transaction.
+  -- The jobs join their lines when the next fetch finds them.
   CREATE OR REPLACE FUNCTION ${s}.enqueue_grouped(
     at bigint, ageing bigint, since bigint, ${given},
     groups text[], orders text[], apart boolean
@@ -178,7 +178,7 @@ const enqueueGrouped = (s: string): string => `
     ${notify}
     RETURN copies;
   END $$;
-  -- Jobs with a group that are in no narrow table wait again, as new ones of it.
+  -- Jobs with a group that are in no narrow table wait again, as new jobs of the group.
   CREATE OR REPLACE FUNCTION ${s}.revive_groups(now bigint, ids text[], groupings text[]) RETURNS int LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     j ${s}.jobs;
@@ -198,12 +198,12 @@ const enqueueGrouped = (s: string): string => `
 export const enqueueFunctions = (s: string): string => `${enqueueNew(s)} ${enqueue(s)} ${enqueueGrouped(s)}`;
 
 /**
- * One new job that is ready at once, into a known queue: no function to call, no arrays to take apart, no answer to read. It is for
- * connections that keep statements, because planning it takes longer than running it. What is the same for every job is in the text:
- * reading it from a parameter, and a NOTIFY that is not sent, made up a fifth of the server's time.
+ * One new job without a delay, for a known queue: without a function call, arrays or an answer. Use it only for prepared statements,
+ * because planning it takes longer than running it. Constants are in the text: reading them from parameters, and a NOTIFY that is not
+ * sent, would take a fifth of the server's time.
  *
- * Parameters: id, queue, job, tenant, priority, body; then the time, if it `hasTime`; then the channel, if it `notifies`; then key,
- * schedule and facts, if it `hasFacts`.
+ * Parameters: id, queue, job, tenant, priority, body; with `hasTime` the time; with `notifies` the channel; with `hasFacts` key,
+ * schedule and facts.
  */
 export function insertOne(
   s: string,

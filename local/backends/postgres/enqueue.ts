@@ -1,4 +1,4 @@
-/** The sending side. Calls that come together share a statement, each with its own result. */
+/** Enqueues jobs. Calls at the same time share a statement. Each gets its own results. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { MessageFacts } from '../../../core/contract/outcome.ts';
@@ -12,7 +12,7 @@ import { isAboutData, isCopy, postgresError } from './errors.ts';
 import { storedKey } from './keys.ts';
 import type { PostgresState } from './state.ts';
 
-/** A longer statement would keep other writers waiting for more than some 10 ms. */
+/** With more jobs a statement would block other writers for more than about 10 ms. */
 const chunkSize = 1000;
 
 const none: ReadonlySet<number> = new Set();
@@ -30,7 +30,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   const someGrouped = `SELECT ${s}.enqueue_grouped($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, false)`;
   const send = (sql: string, values: unknown[]) => db.prepared('enqueueing', sql, values);
 
-  /** Which of the messages were copies, by their positions counted from 1. */
+  /** The positions of the messages that were copies, counted from 1. */
   async function insert(messages: readonly OutgoingMessage[]): Promise<ReadonlySet<number>> {
     const queues = new Set(messages.map(({ queue }) => queue));
     const fresh = [...queues].filter((queue) => !knownQueues.has(queue));
@@ -69,7 +69,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
         await send(someNew, [state.at(), ageingMs, ...values]);
         return none;
       } catch (error) {
-        if (!isCopy((error as LongshoreError).cause)) throw error; // else nothing was written
+        if (!isCopy((error as LongshoreError).cause)) throw error; // a copy: nothing was written
       }
     }
     const [row] = grouped
@@ -106,7 +106,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     }
   }
 
-  /** The most frequent call: one job that is ready at once, into a known queue. */
+  /** The most frequent call: one job without a delay, for a known queue. */
   async function storeOne(message: OutgoingMessage): Promise<SendResult[]> {
     const { id, queue, job, tenantId, priority, body, facts } = message;
     const error = refusal(message, maxBodyBytes);
@@ -153,7 +153,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   return enqueue;
 }
 
-/** The messages that can be stored with their indexes, and the results of the others. */
+/** The valid messages with their indexes, and the results of the others. */
 export function sorted(messages: readonly OutgoingMessage[], maxBodyBytes: number) {
   const results: SendResult[] = new Array(messages.length);
   const good: OutgoingMessage[] = [];
@@ -183,12 +183,12 @@ export function refusal(
 }
 
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
-/** Clocks of hosts may differ by so much. */
+/** The clocks of hosts may differ by this. */
 const skewMs = 3_600_000;
 
 /**
- * No copy of these messages can have ended before that time (epoch ms), so older days of the history need not be searched: a UUID of
- * version 7 contains its time. Any other id may have been used at any time. `null` = all ids are new.
+ * No copy of these messages can have ended before this time (epoch ms), so older days of the history need not be searched. A UUID of
+ * version 7 contains its time; any other id may have been used at any time. `null` = all ids are new.
  */
 export function sinceOf(messages: readonly OutgoingMessage[]): number | null {
   let since = Number.POSITIVE_INFINITY;
@@ -206,13 +206,13 @@ type StoredFacts = readonly [key: string | null, schedule: string | null, facts:
 const nothing: StoredFacts = [null, null, null];
 const storedText = (text: string | undefined): string | null => (text === undefined ? null : storedKey(text));
 
-/** What is stored of a message's facts: all as JSON, and beside it what is searched for. */
+/** The stored columns of a message's facts: the searched ones, and all as JSON. */
 export function storedFacts(facts: MessageFacts | undefined): StoredFacts {
   if (!facts) return nothing;
   return [storedText(facts.idempotencyKey), storedText(facts.schedule), JSON.stringify(facts)];
 }
 
-/** An array of each, or `null` for each where no message has any. */
+/** One array per column of facts; all `null` if no message has facts. */
 export function factArrays(messages: readonly { readonly facts?: MessageFacts }[]): (Buffer | null)[] {
   if (!messages.some(({ facts }) => facts)) return [null, null, null];
   const all = messages.map(({ facts }) => storedFacts(facts));

@@ -1,7 +1,7 @@
 import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 
-/** What Postgres's codes mean here (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+/** Codes of Postgres (https://www.postgresql.org/docs/current/errcodes-appendix.html) as error codes and advice. */
 const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: string]>> = {
   '28000': ['CONFIG', 'Check the user and password in the URL.'],
   '28P01': ['CONFIG', 'Check the user and password in the URL.'],
@@ -22,7 +22,7 @@ const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: strin
   '25006': ['READ_ONLY', 'Connect to the primary, not to a standby.'],
 };
 
-/** A driver's error as ours. Messages of the server and the driver hold no password and no payload. */
+/** Turns a driver's error into a LongshoreError. Messages of the server and the driver contain no passwords or payloads. */
 export function postgresError(during: string, cause: unknown): LongshoreError {
   if (cause instanceof LongshoreError) return cause;
   const { message } = toError(cause);
@@ -32,17 +32,17 @@ export function postgresError(during: string, cause: unknown): LongshoreError {
   return new LongshoreError(code, advice === '' ? sentence : `${sentence} ${advice}`, { cause });
 }
 
-/** The server has undone the statement because of a conflict with another: it may be repeated. */
+/** Whether the server has undone the statement because of a conflict with another one. It may be repeated. */
 export function isUndone(error: unknown): boolean {
   return /^40(001|P01)$/.test(sqlState(error));
 }
 
-/** No statement has that name, or another one has: it has not run. */
+/** Whether the prepared statement is unknown to the server, or its name is taken. The statement has not run. */
 export function isUnprepared(error: unknown): boolean {
   return ['26000', '42P05'].includes(sqlState(error));
 }
 
-/** There is a row with such a key already. */
+/** Whether a row with this key already exists. */
 export function isCopy(error: unknown): boolean {
   return sqlState(error) === '23505';
 }
@@ -52,7 +52,7 @@ export function sqlState(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** The statement was refused because of its data, so it may work without the bad message. */
+/** Whether the statement was refused because of its data. It may work without the bad message. */
 export function isAboutData(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error));
 }

@@ -1,11 +1,11 @@
 /**
- * The steps of a job as functions inside the database: each takes one round trip, and its plans live with the connection, so that it
- * also works where prepared statements do not (pgbouncer).
+ * The steps of a job as functions inside the database. Each takes one round trip, and its plans are cached with the connection, even
+ * where prepared statements do not work (pgbouncer).
  *
- * `at` is the caller's time in epoch ms, for tests; NULL = the database's clock. Callers give and get lengths of time, so the clocks
- * of hosts may differ.
+ * `at` is the caller's time in epoch ms, for tests; NULL = the database's clock. Callers pass and get durations, so the clocks of
+ * hosts may differ.
  *
- * SQL that is stored keeps its words: a `claim` is a batch of leases, a `turn` is a job's version.
+ * Names in stored SQL do not change: a `claim` is a batch of leases, a `turn` is the version of a job.
  */
 
 import { roomForReport } from '../shared/report-lines.ts';
@@ -13,21 +13,21 @@ import { cameForward, groupingOf } from './group-pieces.ts';
 import { clock, hot, recordNames, recordNamesOf, timeOf } from './sql.ts';
 
 /**
- * `column = value` in a join, so that the planner can only look up each value by the column's index. With `=` it can also read the
- * whole index. It does so when it believes that the table is empty, which VACUUM may leave behind for the backlog that comes next.
+ * `column = value` in a join, written so that the planner can only look up each value by the index. With `=` it may read the whole
+ * index if the statistics say that the table is empty. VACUUM may have written that before the backlog came.
  */
 const finds = (column: string, value: string): string => `${column} BETWEEN ${value} AND ${value}`;
 
 /**
- * Whether a batch still holds a job. A renewal, which may also shorten a lease, replaces the batch's own end.
- * `+ 0` keeps the planner from the index by time: nearly every batch is alive. Here and below, `OFFSET 0` makes it look up each row by
- * the index: without it Postgres may read the whole table instead.
+ * Whether the lease of a job has not expired. A renewal, which may also shorten the lease, replaces the end of the batch.
+ * `+ 0` keeps the planner from the index by time, because nearly every batch is alive. Here and below, `OFFSET 0` makes it look up each
+ * row by the index: without it Postgres may read the whole table.
  */
 const alive = (s: string, claim: string, id: string): string => `coalesce(
   (SELECT r.until > now FROM ${s}.renewals r WHERE r.id = ${id} AND r.claim = ${claim}),
   EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = ${claim} AND l.until + 0 > now OFFSET 0))`;
 
-/** Locks the job of a lease against all that would end the lease. @param $1 the caller's time; $2 the id; $3 the turn; $4 the claim */
+/** Locks the job of a lease, so that no other transaction can end the lease. @param $1 the caller's time; $2 the id; $3 the turn; $4 the claim */
 export const holding = (s: string): string => `
   SELECT FROM ${s}.jobs j, (SELECT ${timeOf('$1')} AS now) t
   WHERE j.id = $2 AND j.turn = $3 AND ${alive(s, '$4', '$2')} FOR SHARE OF j`;
@@ -36,7 +36,7 @@ const room = (column: string): string => roomForReport(column, 'chr(10)', 'strpo
 
 const endNames = 'ended, finished_at, reason, error';
 
-/** Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. */
+/** Acks. Each position of the arrays is one lease. Sets `settled` to the settled positions; NULL = all. */
 const settle = (s: string): string => `
   IF cardinality(p_ids) > 0 THEN
     grouped_too := ${s}.lock_ending(p_ids);
@@ -68,7 +68,7 @@ const settle = (s: string): string => `
       WHERE ${finds('k.key', 'd.key')} AND k.owner = d.owner AND (settled IS NULL OR d.n = ANY (settled));
     END IF;
     IF cardinality(p_renewed) > 0 THEN
-      -- A renewal that has ended must stay: without it the claim's own end, which may be later, would count again.
+      -- An expired renewal must stay: without it the end of the claim, which may be later, would count again.
       DELETE FROM ${s}.renewals r WHERE r.id = ANY (p_renewed) AND r.claim = ANY (p_claims)
         AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = r.id AND j.turn = r.turn OFFSET 0);
     END IF;
@@ -79,7 +79,7 @@ const settle = (s: string): string => `
       PERFORM ${s}.end_groups(now, CASE WHEN settled IS NULL THEN p_ids ELSE ARRAY(SELECT p_ids[n] FROM unnest(settled) n) END);
     END IF;
   END IF;
-  -- Not if anything failed: an expired lease that is not settled must be left for the reaper to find.
+  -- Not if any lease was not settled: an expired lease must be left for the reaper.
   IF cardinality(p_finished) > 0 AND settled IS NULL THEN
     DELETE FROM ${s}.leases l WHERE l.claim = ANY (p_finished);
   END IF;`;
@@ -88,7 +88,7 @@ const settleArguments = `
   at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], p_reports text[], p_renewed text[], p_finished text[],
   p_keys text[], p_owners text[], p_vals text[], p_keeps bigint[], p_places int[], p_kept int[]`;
 
-/** Leases the jobs of these narrow rows and deletes the rows. @param spots their ctids @param behind ids of jobs without one, which come after them */
+/** Leases the jobs of these narrow rows and deletes the rows. @param spots ctids @param behind ids of jobs without a narrow row, leased last */
 const take = (s: string, spots: string, behind = ''): string => `
   RETURN QUERY WITH picked AS (
     DELETE FROM ${s}.ready WHERE ctid = ANY (${spots}) RETURNING ${behind && '0::bigint AS n, '}id),
@@ -102,8 +102,8 @@ const take = (s: string, spots: string, behind = ''): string => `
   SELECT t.id, t.turn, t.attempt, t.interrupted, t.queue, t.body FROM taken t;`;
 
 /**
- * Settles the acks and leases the next jobs, in one step. The first row is no job: its `turn` is in how many ms the next delayed job
- * is ready, its `body` what was settled, as text; NULL = all; its `queue` in which queues a job of a group came forward.
+ * Settles the acks and leases the next jobs, in one step. The first row is no job: `turn` is the ms until the next delayed job is
+ * ready, `body` the settled positions as text (NULL = all), `queue` the queues in which a job of a group became ready.
  */
 const work = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text)
@@ -124,7 +124,7 @@ const work = (s: string): string => `
   BEGIN
     ${settle(s)}
     IF cardinality(p_ids) = 0 THEN
-      -- A claim that a crash of the server takes back is a claim that never was. Settlements are durable.
+      -- A lease may be lost in a crash of the server: its jobs are just ready again. Settlements are durable.
       PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
     IF EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at <= now) THEN
@@ -159,7 +159,7 @@ const work = (s: string): string => `
           FOR UPDATE SKIP LOCKED)`,
       )}
     ELSIF cardinality(open) > 1 THEN
-      -- How many each queue gives when the best of all are taken; then those are locked.
+      -- Counts the jobs that each queue gives when the first of all queues are leased, and locks them.
       ${take(
         s,
         `ARRAY(SELECT spot.ctid FROM (
@@ -185,7 +185,7 @@ const work = (s: string): string => `
     RETURN settled;
   END $$;`;
 
-/** `line` requeues a job whose lease has ended, or ends it if it was cancelled meanwhile. */
+/** `line` requeues a job whose lease has ended, or ends it if it was cancelled during its run. */
 const again = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.line(now bigint, keep boolean, the_id text) RETURNS void LANGUAGE plpgsql ${hot} AS $$
   DECLARE
@@ -261,7 +261,7 @@ const again = (s: string): string => `
     RETURN true;
   END $$;`;
 
-/** Returns which leases were renewed. Their rows are locked against the reaper. `|| ''` keeps the planner from the index by queue. */
+/** Returns the positions of the renewed leases. Their rows are locked against the reaper. `|| ''` keeps the planner from the index by queue. */
 const renew = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.renew(at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], lease_ms bigint)
   RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
@@ -285,8 +285,8 @@ const renew = (s: string): string => `
   END $$;`;
 
 /**
- * One round: requeues jobs whose lease has expired, and returns how many; NULL when no expired lease is left, or others are at them.
- * `lost` is the report's JSON, to be filled with numbers of the row.
+ * One round: requeues jobs whose lease has expired, and returns how many. NULL = no expired lease is left, or other processes have
+ * locked the rest. `lost` is the JSON of the report, as a format for numbers of the row.
  */
 const reap = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.reap(at bigint, ageing bigint, keep boolean, the_queue text, lost text)
@@ -331,7 +331,7 @@ const reap = (s: string): string => `
   END $$;`;
 
 /**
- * The functions that lease, renew and settle, in place of those that are there.
+ * Creates or replaces the functions that lease, renew and settle.
  *
  * @param s the schema's name, quoted
  */

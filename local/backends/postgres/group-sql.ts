@@ -1,10 +1,10 @@
 /**
- * Groups: of each one job, the head, is in `ready`, so that a fetch reads what it read before; the others wait in line. A job with a group
- * has one row of `grouped` as long as it may run; a dead letter keeps its group beside it. All is done by functions, in the transaction of
- * the step that they belong to.
+ * Groups. Only the first job of each group, the head, is in `ready`, so that a fetch needs no other query; the others wait in line. A job
+ * with a group has one row in `grouped` while it may run; a dead letter keeps its group in its own row. These functions run in the
+ * transaction of the step that they belong to.
  *
- * Whoever changes a group holds its lock, and takes all the locks that it needs at once, before it locks rows of jobs: two that did so in
- * different orders would wait for one another. Only a fetch takes locks later, and it waits for none: it leaves such a group to others.
+ * A change of a group needs the lock of the group. A transaction takes all its locks at once, sorted, before it locks rows of jobs:
+ * otherwise two transactions could deadlock. Only a fetch takes locks later, without waiting: it skips groups that are locked.
  */
 
 import { GroupState, mostAheadMs } from '../shared/groups.ts';
@@ -25,14 +25,14 @@ const locking = (s: string): string => `
   BEGIN
     PERFORM FROM ${s}.group_locks l WHERE l.n = ANY (numbers) ORDER BY l.n FOR UPDATE;
   END $$;
-  -- Of the groups of these jobs.
+  -- Takes the locks of the groups of these jobs.
   CREATE OR REPLACE FUNCTION ${s}.lock_groups(ids text[]) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     IF ${anyGroups(s)} THEN
       PERFORM ${s}.lock_some(ARRAY(SELECT ${lockOf('g.queue', 'g.name')} FROM ${s}.grouped g WHERE g.id = ANY (ids)));
     END IF;
   END $$;
-  -- Of those in which another one may come forward when these jobs end. Whether any of them has a group.
+  -- Takes the locks of groups whose next job may become the head when these jobs end. Returns whether any job has a group.
   CREATE OR REPLACE FUNCTION ${s}.lock_ending(ids text[]) RETURNS boolean LANGUAGE plpgsql AS $$
   DECLARE
     numbers int[];
@@ -46,7 +46,7 @@ const locking = (s: string): string => `
   END $$;`;
 
 const moving = (s: string): string => `
-  -- Remembers until the end of the transaction that a job of this queue came forward, for the caller to wake workers.
+  -- Remembers for this transaction that a job of this queue became a head, so that the caller wakes workers.
   CREATE OR REPLACE FUNCTION ${s}.came_forward(the_queue text) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     known text := coalesce(${cameForward}, '');
@@ -55,7 +55,7 @@ const moving = (s: string): string => `
       PERFORM set_config('${cameSetting}', ltrim(known || ' ' || the_queue), true);
     END IF;
   END $$;
-  -- Lets the next one of each group come forward, if it may. None is given twice; entered_at is when the head before it counted as ready.
+  -- Makes the next job of each group its head, if it may run. Pass each group once. p_entered: when the last heads counted as ready.
   CREATE OR REPLACE FUNCTION ${s}.advance_groups(now bigint, p_queues text[], p_names text[], p_entered bigint[])
   RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
@@ -91,7 +91,7 @@ const moving = (s: string): string => `
   BEGIN
     PERFORM ${s}.advance_groups(now, ARRAY[queue], ARRAY[name], ARRAY[entered]);
   END $$;
-  -- A job that is in no narrow table joins the line, in its old place if it had one.
+  -- Puts a job that is in no narrow table into the line, at its old place if it has one.
   CREATE OR REPLACE FUNCTION ${s}.join_group(now bigint, g ${s}.grouped, ready_at bigint) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE ${s}.grouped SET state = ${inLine}, apart_until = NULL, place = coalesce(g.place,
@@ -99,7 +99,7 @@ const moving = (s: string): string => `
     WHERE id = g.id;
     PERFORM ${s}.advance_one(now, g.queue, g.name, g.entered_at);
   END $$;
-  -- With a line it is that of its end; the few others are looked at only without one.
+  -- The last place in the line. Without a line, the last place of the other jobs of the group.
   CREATE OR REPLACE FUNCTION ${s}.last_place(the_queue text, the_name text) RETURNS bigint LANGUAGE plpgsql AS $$
   BEGIN
     RETURN coalesce(
@@ -107,7 +107,7 @@ const moving = (s: string): string => `
         ORDER BY t.queue DESC, t.name DESC, t.state DESC, t.place DESC, t.seq DESC LIMIT 1),
       (SELECT max(t.place) FROM ${s}.grouped t WHERE t.queue = the_queue AND t.name = the_name), 0);
   END $$;
-  -- A job that is in no narrow table waits from now on. false = it has no group.
+  -- Lets a job that is in no narrow table wait. false = it has no group.
   CREATE OR REPLACE FUNCTION ${s}.wait_in_group(now bigint, j ${s}.jobs) RETURNS boolean LANGUAGE plpgsql AS $$
   DECLARE
     g ${s}.grouped;
@@ -119,7 +119,7 @@ const moving = (s: string): string => `
     ELSIF j.ready_at <= now THEN
       PERFORM ${s}.join_group(now, g, j.ready_at);
     ELSE
-      -- The others wait for one that was the first of them, and not for one that was put off in the line.
+      -- The others wait for a job that was leased before, but not for one that was delayed in line.
       is_head := coalesce(g.ordering, '') = 'wait' AND g.place IS NOT NULL AND g.state = ${leased}
         AND NOT EXISTS (SELECT FROM ${s}.grouped t WHERE t.queue = g.queue AND t.name = g.name AND t.state = ${unknown(head)});
       UPDATE ${s}.grouped SET state = CASE WHEN is_head THEN ${head} ELSE ${apart} END,
@@ -129,7 +129,7 @@ const moving = (s: string): string => `
     END IF;
     RETURN true;
   END $$;
-  -- Those of these jobs that have a group are held.
+  -- Records that these jobs are held; jobs without a group are ignored.
   CREATE OR REPLACE FUNCTION ${s}.lease_groups(now bigint, ids text[]) RETURNS boolean LANGUAGE plpgsql AS $$
   DECLARE
     queues text[];
@@ -143,7 +143,7 @@ const moving = (s: string): string => `
     PERFORM ${s}.advance_groups(now, queues, names, entered);
     RETURN true;
   END $$;
-  -- Those of these jobs that have a group will not run again.
+  -- Records that these jobs will not run again; jobs without a group are ignored.
   CREATE OR REPLACE FUNCTION ${s}.end_groups(now bigint, ids text[]) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     queues text[];
@@ -160,9 +160,9 @@ const moving = (s: string): string => `
     END IF;
   END $$;`;
 
-/** How heads and those in line behind them are leased, and how those that were delayed join their lines. */
+/** Leases heads and the jobs in line behind them, and puts delayed jobs that are due into their lines. */
 const fetching = (s: string): string => `
-  -- Those of these jobs whose groups could be locked without waiting.
+  -- Returns the jobs whose groups could be locked without waiting.
   CREATE OR REPLACE FUNCTION ${s}.try_groups(ids text[]) RETURNS text[] LANGUAGE plpgsql AS $$
   DECLARE
     held int[];
@@ -171,7 +171,7 @@ const fetching = (s: string): string => `
       SELECT ${lockOf('g.queue', 'g.name')} FROM ${s}.grouped g WHERE g.id = ANY (ids))) ORDER BY l.n FOR UPDATE SKIP LOCKED);
     RETURN ARRAY(SELECT g.id FROM ${s}.grouped g WHERE g.id = ANY (ids) AND ${lockOf('g.queue', 'g.name')} = ANY (held));
   END $$;
-  -- Those whose time has come join the lines of their groups.
+  -- Puts delayed jobs that are due into the lines of their groups.
   CREATE OR REPLACE FUNCTION ${s}.promote_groups(now bigint, queues text[]) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     ids text[];
@@ -189,7 +189,7 @@ const fetching = (s: string): string => `
       PERFORM ${s}.join_group(now, g, j.ready_at);
     END LOOP;
   END $$;
-  -- The first ready jobs of these queues, locked, and which of them are heads. Without heads whose groups others are at: then blocked.
+  -- Locks and returns the first ready jobs of these queues, and which of them are heads. Skips heads of locked groups: blocked = some were.
   CREATE OR REPLACE FUNCTION ${s}.pick(open text[], most int, OUT spots tid[], OUT heads text[], OUT blocked boolean) LANGUAGE plpgsql AS $$
   DECLARE
     ids text[];
@@ -221,14 +221,14 @@ const fetching = (s: string): string => `
         WHERE NOT (u.id = ANY (found_heads)) OR u.id = ANY (heads));
     END IF;
   END $$;
-  -- These heads are leased, and so are those behind them, as many as there is room for: turn by turn, one of each group. Answers with
-  -- the latter, in order. Then the next ones come forward.
+  -- Leases these heads, and up to room jobs behind them, round-robin over the groups. Then the next jobs become heads. Returns the jobs
+  -- from behind the heads, in order.
   CREATE OR REPLACE FUNCTION ${s}.lease_heads(now bigint, heads text[], room int) RETURNS text[] LANGUAGE plpgsql AS $$
   DECLARE
     queues text[];
     names text[];
     entered bigint[];
-    long boolean[]; -- whether more may be in line than were taken
+    long boolean[]; -- whether more jobs may be in line
     depth int;
     chosen text[];
     counts int[];
@@ -237,7 +237,7 @@ const fetching = (s: string): string => `
     WITH held AS (
       UPDATE ${s}.grouped t SET state = ${leased}, apart_until = NULL WHERE t.id = ANY (heads)
       RETURNING t.queue, t.name, t.ordering, t.entered_at)
-    ${groupsOf('held', 'WHERE ordering IS NULL')}; -- behind an ordered one nobody comes before it has ended
+    ${groupsOf('held', 'WHERE ordering IS NULL')}; -- the job behind an ordered head waits until the head has ended
     IF queues IS NULL THEN
       RETURN behind;
     END IF;
@@ -281,7 +281,7 @@ const rare = (s: string): string => `
     SELECT count(*) INTO cleared FROM gone;
     RETURN cleared;
   END $$;
-  -- Gives groups a head that should have one. Looks at some groups behind after; answers with the last one, NULL = it was at the end.
+  -- Makes heads for groups that lack one. Looks at the next groups behind after; returns the last one, NULL = no more groups.
   CREATE OR REPLACE FUNCTION ${s}.heal_groups(at bigint, the_queue text, after text, most int) RETURNS text LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint := ${clock};
@@ -294,7 +294,7 @@ const rare = (s: string): string => `
       names := names || next_name;
       EXIT WHEN cardinality(names) = most;
     END LOOP;
-    -- First without their locks: nearly all are well.
+    -- Checks without locks first, because nearly all groups are fine.
     names := ARRAY(SELECT n.name FROM unnest(names) n (name) WHERE
       EXISTS (SELECT FROM ${s}.grouped g WHERE g.queue = the_queue AND g.name = n.name AND g.state > ${unknown(inLine)}
         AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = g.id OFFSET 0))

@@ -1,6 +1,6 @@
 /**
- * A queue in Postgres 13 or newer: any number of processes and hosts, durable, and in the same transactions as the
- * application's own data. The tables live in a schema of their own.
+ * A queue in Postgres 13 or newer: durable, for any number of processes and hosts. Jobs can be enqueued and settled in the same
+ * transactions as the application's own data. The tables have their own schema.
  */
 
 import { checkInteger } from '../../../core/base/checks.ts';
@@ -43,11 +43,11 @@ export { type PostgresStoreOptions, postgresStore } from './store.ts';
 
 export interface PostgresOptions extends DatabaseOptions {
   /**
-   * One connection of the pool is kept for LISTEN, if it has 3 or more, and one for those who wait for results, if it has 5 or more.
+   * LISTEN keeps one connection of the pool, if the pool has 3 or more. Waiting for results keeps another, if the pool has 5 or more.
    * `false`: no LISTEN and no NOTIFY, as behind pgbouncer in transaction mode. @default true
    */
   readonly listen?: boolean;
-  /** How often an idle worker looks for jobs while it cannot listen. @default 100 */
+  /** How often an idle worker looks for jobs while it cannot listen, ms. @default 100 */
   readonly pollMs?: number;
   /** @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
@@ -58,10 +58,10 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly clock?: Clock;
 }
 
-/** Its database has an outbox, for `outbox(postgres(url), { to })`. */
+/** A queue in Postgres, which is also the source of an outbox: `outbox(postgres(url), { to })`. */
 export interface PostgresBackend extends OutboxSource {}
 
-/** One listens, one is for a job's transaction, one renews leases: with fewer an idle worker polls. */
+/** For LISTEN, a job's transaction and renewals of leases. With fewer connections an idle worker polls. */
 const fewestToListen = 3;
 
 export function postgres(urlOrOptions: string | PostgresOptions): PostgresBackend {
@@ -181,7 +181,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
         if (waiters.wakes(queues) === wakes)
           await waiters.wait(Math.min(poll, readyAt, until) - clock.now(), signal, queues);
         if (!open) return [];
-        // Nothing has come that this process would not have heard of: no look in vain before the caller's next one.
+        // Notifications worked during the wait and none came, so the queues need no other look before the caller's next fetch.
         const isOver = clock.now() >= until && (nextReadyMs === null || readyAt > until);
         if (hears && listener.hears && isOver && waiters.wakes(queues) === wakes) return [];
       }

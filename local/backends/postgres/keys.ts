@@ -2,19 +2,19 @@ import type { KeyStore } from '../../../core/contract/store.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
-/** What Postgres cannot store, or would store alike for different keys: U+0000 and lone surrogates. */
+/** Characters that are escaped: Postgres cannot store U+0000, and would store all lone surrogates alike. */
 const unstorable = /[\\\0\p{Surrogate}]/gu;
 
-/** A key as it is stored; different keys stay different. */
+/** The stored form of a key; different keys stay different. */
 export function storedKey(key: string): string {
   return key.replace(unstorable, (character) => `\\${character.charCodeAt(0).toString(16)};`);
 }
 
-/** What was made a stored key. */
+/** The key of a stored form. */
 export const keyOf = (stored: string): string =>
   stored.replace(/\\([0-9a-f]+);/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Callers give moments of their own clock. The database gets how far away these are, and applies its own clock. */
+/** Callers pass moments of their own clock. The database gets durations and adds them to its own clock. */
 export function postgresKeys(state: Pick<PostgresState, 'db' | 'clock' | 'at'>): KeyStore {
   const { db, clock } = state;
   const s = db.schema;
