@@ -1,4 +1,4 @@
-/** The shape of a command: data for the parser, the help and the tests, and one function that does it. */
+/** The definition of a command: data for the parser, the help and the tests, and a function that runs it. */
 
 import type { Stores } from '../../core/contract/store.ts';
 import { type Flag, flag, watchFlags } from './config/flags.ts';
@@ -25,7 +25,7 @@ export interface Argument {
 }
 
 export interface Input<F extends Flags = Flags> {
-  /** The whole command line after `longshore`. */
+  /** The command line after `longshore`. */
   readonly argv: readonly string[];
   readonly args: readonly string[];
   readonly flags: Values<F>;
@@ -35,25 +35,25 @@ export interface Input<F extends Flags = Flags> {
   readonly io: Io;
   readonly ui: Ui;
   readonly session: Session;
-  /** A line for people on stderr; nothing with `--json`. */
+  /** Prints a line on stderr; nothing with `--json`. */
   note(text: string): void;
 }
 
 export interface Result {
-  /** Printed with `--json`; `null` = it was printed while the command ran. */
+  /** Printed with `--json`; `null` = already printed while the command ran. */
   readonly data: Readonly<Record<string, unknown>> | null;
-  /** Printed otherwise; may be empty. */
+  /** Printed without `--json`; may be empty. */
   readonly text: string;
   readonly exit?: ExitCode;
-  /** It ended before its end, so nothing is begun on further backends. */
+  /** It stopped early, so the command is not started on further backends. */
   readonly endsAll?: boolean;
 }
 
-/** What a command would change, before somebody is asked. */
+/** A change that may have to be confirmed first. */
 export interface Plan {
-  /** How many it is about. */
+  /** Number of things that would change. */
   readonly many: number;
-  /** `null`: there is nothing to ask. With `--yes` nobody is asked either. */
+  /** `null` = no confirmation needed. `--yes` also skips it. */
   readonly question: string | null;
   act(): Promise<Result>;
 }
@@ -62,25 +62,25 @@ export interface Definition<F extends Flags> {
   /** `status`, or `jobs list` for a command of a group. */
   readonly path: string;
   readonly summary: string;
-  /** What one should know beyond the flags. */
+  /** The text of the help between summary and flags. */
   readonly about: string;
   readonly args?: readonly Argument[];
   readonly flags?: F;
   readonly examples: readonly string[];
-  /** What an exit code means here, where it means something of its own. */
+  /** Exit codes with a special meaning in this command. */
   readonly exits?: Partial<Readonly<Record<ExitCode, string>>>;
   /**
-   * What it does where the config exports several backends and none is named: it runs on each of them, or on those that have the jobs
-   * (`ids`), the queues or the job of its arguments. What it answers of several is put together. @default it knows itself
+   * Where it runs if the config exports several backends and `--backend` is missing: on `each`, or on those that have the jobs (`ids`),
+   * the `queues` or the `job` of its arguments. The results are joined. @default the command decides itself
    */
   readonly backends?: 'each' | 'ids' | 'queues' | 'job';
-  /** Of several backends those that have this store are asked. */
+  /** Skips backends without this store, if there are several. */
   readonly needs?: keyof Stores;
-  /** It changes something for good, in words after "This would": it gets `--yes`, and without a terminal it needs that. */
+  /** For an irreversible change: the text after "This would". Adds `--yes`, which is required without a terminal. */
   readonly would?: string;
-  /** `false`: it can go on without a terminal and without `--yes`. Throws `USAGE`. @default true */
+  /** `false` = needs neither a terminal nor `--yes` for this input. May throw `USAGE`. @default true */
   readonly asks?: (input: Input<F>) => boolean;
-  /** Its list is shown again and again with `--watch`. */
+  /** Adds `--watch`, which refreshes the list. */
   readonly watched?: true;
   readonly run: (input: Input<F>) => Promise<Result | Plan>;
 }
@@ -89,7 +89,7 @@ export type Command = Required<Omit<Definition<Flags>, Absent>> & Pick<Definitio
 
 export const yesFlag = flag('--yes', 'do not ask');
 
-/** Checks that a command and its flags agree; the table of commands needs no more of the types. */
+/** Checks the types of a command and its flags, then widens them for the table of commands. */
 export function defineCommand<const F extends Flags = Record<never, never>>(command: Definition<F>): Command {
   const { flags, would, watched } = command;
   const all = { ...flags, ...(watched && watchFlags), ...(would !== undefined && { yes: yesFlag }) };

@@ -1,12 +1,12 @@
-/** Everything that can go wrong on the command line, as a code, a message and an exit code. */
+/** Errors of the command line: a code, a message and an exit code. */
 
 import { errorCodes } from '../../core/base/errors.ts';
 import { toError } from '../../core/base/failure.ts';
 
-/** 0 done, 1 failed, 2 wrong command line, 3 nothing there to do it with. */
+/** 0 = done, 1 = failed, 2 = wrong command line, 3 = not found. */
 export type ExitCode = 0 | 1 | 2 | 3;
 
-/** Codes of the command line itself; beside them every code of docs/errors.md can appear. */
+/** Codes of the command line itself. Every code of docs/errors.md can appear too. */
 export const cliCodes = ['USAGE', 'CONFIRM', 'NOT_FOUND', 'UNSUPPORTED', 'BUSY', 'INTERNAL'] as const;
 type CliCode = (typeof cliCodes)[number] | 'CONFIG';
 
@@ -27,7 +27,7 @@ export const wrongConfig = (message: string): CliError => new CliError('CONFIG',
 export const unsupported = (message: string): CliError => new CliError('UNSUPPORTED', 1, message);
 export const notFound = (message: string): CliError => new CliError('NOT_FOUND', 3, message);
 
-/** What these say is that the caller's values are wrong, and nothing was done. */
+/** Codes of errors in the caller's values. Nothing was done. */
 const wrongValues = ['PAYLOAD', 'OPTION', 'LIMIT', 'UNKNOWN_JOB'];
 
 export function explain(error: unknown): { code: string; message: string; exit: ExitCode } {
@@ -42,7 +42,7 @@ export function explain(error: unknown): { code: string; message: string; exit: 
   return { code: 'INTERNAL', message: `${message.replace(/\.?$/, '.')} ${next}`, exit: 1 };
 }
 
-/** Compared by name: the app may have been made by another copy of Longshore than the one that runs this command. */
+/** Compares the name and not the class, because the app may use another copy of Longshore than this command. */
 export function longshoreCode(error: unknown): string | null {
   if (!(error instanceof Error) || error.name !== 'LongshoreError' || !('code' in error)) return null;
   return errorCodes.find((code) => code === error.code) ?? null;
@@ -54,5 +54,5 @@ export function messageOf(error: unknown): string {
   return message || code || name; // a refused connection is an AggregateError without a message
 }
 
-/** Drivers like to repeat the address they were given. */
+/** Removes credentials from addresses: drivers often repeat the address in their messages. */
 const withoutCredentials = (text: string): string => text.replace(/(:\/\/)[^\s/@]+@/g, '$1***@');

@@ -1,4 +1,4 @@
-/** What a command knows of the world around it. `process.ts` makes one of the process, tests make their own. */
+/** The environment of a command. `process.ts` makes it from the process, and tests make their own. */
 
 import type { Clock } from '../../core/base/clock.ts';
 import type { ChannelEnd } from '../dev/processes.ts';
@@ -12,17 +12,17 @@ export interface Io {
   readonly stderr: NodeJS.WritableStream;
   /** Which of the three streams are a terminal. */
   readonly isTTY: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
-  /** Width of the terminal; tables are only cut where there is one. */
+  /** Width of the terminal. Without a terminal, tables are not cut. */
   readonly columns: number;
-  /** Its height. */
+  /** Height of the terminal. */
   readonly rows: number;
   readonly clock: Clock;
-  /** Process signals at which a worker drains. */
+  /** A worker drains at these process signals. */
   readonly signals: readonly NodeJS.Signals[];
   /** Aborts when the reader of stdout has gone. */
   readonly hungUp: AbortSignal;
-  /** Runs this program as children of this process, for `dev`; resolves with the worker's last exit code. `null`: it cannot. */
+  /** Runs this program in child processes, for `dev`; resolves with the last exit code of the worker. `null` = not possible. */
   readonly supervised: ((argv: readonly string[], options: SuperviseOptions) => Promise<number>) | null;
-  /** `null`: this process is no child of `dev`. */
+  /** `null` = this process is not a child of `dev`. */
   readonly supervisor: ChannelEnd | null;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The entry of `longshore`. It imports nothing before it has looked at the version of Node, so that an old one
- * gets a sentence and not a syntax error. Keep the syntax of this file at ES2017.
+ * The entry of `longshore`. It checks the version of Node before it imports anything, so that an old Node prints a message
+ * and not a syntax error. Keep the syntax of this file at ES2017.
  */
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

@@ -1,16 +1,16 @@
-/** The edge to the process: streams, signals, warnings and the exit. */
+/** Connects the command line to the process: streams, signals, warnings and the exit code. */
 
 import { systemClock } from '../../core/base/clock.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
 import { isWatched } from './watch/report-imports.ts';
 
-/** `entry`: the file that was started, which `dev` runs as its children. */
+/** @param entry the started file, which `dev` runs in child processes */
 export async function runProcess(entry: string): Promise<void> {
   quietWarnings();
   const gone = new AbortController();
   for (const stream of [process.stdout, process.stderr]) {
-    // `longshore jobs list | head`: the reader has seen enough, which is no failure of ours.
+    // `longshore jobs list | head` closes the pipe early, which is not an error.
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
       if (stream === process.stdout) gone.abort();
@@ -34,7 +34,7 @@ export async function runProcess(entry: string): Promise<void> {
       stdout: process.stdout.isTTY === true,
       stderr: process.stderr.isTTY === true,
     },
-    // As it is now: a window may be made smaller while a picture is drawn in it.
+    // Read each time, because the window may be resized.
     get columns() {
       return process.stdout.columns || 80;
     },
@@ -51,7 +51,7 @@ export async function runProcess(entry: string): Promise<void> {
     supervisor: isWatched ? process : null,
   } satisfies Io);
   ended = true;
-  // The config may have opened connections that keep the process alive; what was written must still get out.
+  // The config may have opened connections that keep the process alive, so it exits explicitly, after flushing its output.
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   process.exit(code);
 }
@@ -63,9 +63,9 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   });
 }
 
-/** Node's own announcements say nothing about the user's program, and stderr belongs to the error object. */
+/** Hides Node's `ExperimentalWarning`s. With `--json`, stderr is for the error object. */
 function quietWarnings(): void {
-  process.removeAllListeners('warning'); // Node's own, which prints them all
+  process.removeAllListeners('warning'); // Node's listener prints all warnings
   process.on('warning', ({ name, message }) => {
     if (name !== 'ExperimentalWarning') process.stderr.write(`${name}: ${message}\n`);
   });

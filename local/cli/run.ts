@@ -1,4 +1,4 @@
-/** One command line from argv to exit code. Knows nothing of the process, so that a test can run many. */
+/** Runs one command line and returns its exit code. Independent of the process, so that a test can run many. */
 
 import { readFileSync } from 'node:fs';
 import { Argument, Command as Commander, CommanderError, Option } from 'commander';
@@ -11,7 +11,7 @@ import type { Io } from './io.ts';
 import { createUi, fitted, plain, type Ui } from './output/ui.ts';
 import { createSession } from './session.ts';
 
-/** Resolves with the exit code; never rejects. `argv` is what stands after `longshore`. */
+/** Resolves with the exit code; never rejects. @param argv the command line after `longshore` */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const own = before(argv, '--');
   const json = own.includes('--json');
@@ -82,7 +82,7 @@ interface Parsed {
   readonly globals: { readonly json?: boolean; readonly config?: string; readonly backend?: string };
 }
 
-/** What the groups of commands are about. */
+/** Descriptions of the command groups. */
 const groups: Readonly<Record<string, string>> = {
   jobs: 'list, show, cancel and repeat jobs',
   dead: 'look at dead letters, mend them, run them again or discard them',
@@ -93,7 +93,7 @@ const groups: Readonly<Record<string, string>> = {
   keys: 'make a signing key, or list the ids of those in use',
 };
 
-/** `null`: help or the version was asked for, and printed. Throws `USAGE`. */
+/** `null` = help or the version was printed. Throws `USAGE`. */
 function parseArgv(commands: readonly Command[], argv: readonly string[], io: Io): Parsed | null {
   let parsed: Parsed | null = null;
   const program = emptyProgram(io);
@@ -114,7 +114,7 @@ function parseArgv(commands: readonly Command[], argv: readonly string[], io: Io
   return parsed;
 }
 
-/** Commands that are added to it take over how it writes and explains. */
+/** Commands that are added to it inherit its output settings. */
 function emptyProgram(io: Io): Commander {
   const program = new Commander('longshore')
     .description('Background jobs in TypeScript: run workers, enqueue, look inside, repair.')
@@ -145,7 +145,7 @@ function groupOf(program: Commander, name: string): Commander {
   return found ?? added(program, name).description(groups[name]!);
 }
 
-/** `batches` takes the `--max` of `batches children` for its own. */
+/** The parent command `batches` also parses the `--max` of `batches children`. */
 function flagsOf(made: Commander): Parsed['flags'] {
   const { parent } = made;
   const taken = made.options
@@ -179,7 +179,7 @@ function optionOf({ flags, text, parse, fallback, fallbackText, conflicts = [] }
   let seen = false;
   if (parse) {
     option.argParser((given: string) => {
-      // The last one would win silently, and which of two limits was meant is not ours to guess.
+      // By default the last of two values would win silently.
       if (seen) throw usage(`Expected ${option.long} once, got it twice. Keep one of them.`);
       seen = true;
       return parse(given);
@@ -196,7 +196,7 @@ function withSentences(command: Commander): Commander {
   });
 }
 
-/** Commander's message as one that also says what to do. */
+/** Rewrites commander's message so that it says what to do. */
 function sentence(command: Commander, error: CommanderError): string {
   const called = pathOf(command);
   const help = `See \`${called} --help\`.`;
@@ -216,7 +216,7 @@ function sentence(command: Commander, error: CommanderError): string {
   const text = error.message
     .replace(/^error: /, '')
     .replace(/(argument value|argument) '(.{60}).{8,}' is invalid/s, "$1 '$2…' is invalid")
-    .replace(/(but got \d+): .*/s, '$1') // the words themselves may be a payload that was not quoted
+    .replace(/(but got \d+): .*/s, '$1') // hides the words, which may be an unquoted payload
     .replace(/\n\(Did you mean (?:one of )?(.*)\?\)$/s, '. Did you mean $1?')
     .replace(/([^.?])$/, '$1.');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)} ${help}`;
@@ -247,7 +247,7 @@ Examples:
 Durations are 90s, 15m, 2h, 7d or plain milliseconds, sizes 512mb, 2gb or plain bytes.
 Exit codes: 0 done, 1 failed, 2 wrong command line, 3 nothing there to do it with.`;
 
-/** Of this package; the file lies two folders above, in the repository and when built. */
+/** The version of this package. package.json is two folders above, in the repository and in the build. */
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

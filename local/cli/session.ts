@@ -1,4 +1,4 @@
-/** The config, the backend and the client of one command: loaded when first asked for, closed at its end. */
+/** The config, backend and client of one command. Loaded at the first use, closed at the end. */
 
 import { hostname, userInfo } from 'node:os';
 import { relative } from 'node:path';
@@ -19,7 +19,7 @@ import { notFound, unsupported } from './errors.ts';
 import type { Io } from './io.ts';
 
 export interface Session extends ReturnType<typeof sessionOf> {
-  /** The same on this backend alone. */
+  /** A session for this backend only. */
   of(name: string): Session;
 }
 
@@ -27,7 +27,7 @@ interface Closing {
   close?(): Promise<void>;
 }
 
-/** What the sessions of one command share: what the config exports, opened once. */
+/** Shared by the sessions of one command: the exports of the config, opened once. */
 function share(io: Io, configPath: string | undefined) {
   const config = onDemand(() => loadConfig(io, configPath));
   const closing: Closing[] = [];
@@ -50,7 +50,7 @@ function share(io: Io, configPath: string | undefined) {
   return { config, backends, stores, close };
 }
 
-/** @param backendName which one, where the config exports several */
+/** @param backendName selects a backend, if the config exports several */
 export function createSession(
   io: Io,
   configPath: string | undefined,
@@ -64,7 +64,7 @@ export function createSession(
 function sessionOf(
   io: Io,
   configPath: string | undefined,
-  /** Without it a client sends each job where it belongs. */
+  /** Without it a client sends each job to the job's own backend. */
   backendName: string | undefined,
   { config, backends, stores, close }: ReturnType<typeof share>,
 ) {
@@ -107,24 +107,24 @@ function sessionOf(
     return createOperator(await keyless(), actorOf(io.env));
   });
   return {
-    /** As `--backend` says it. */
+    /** The value of `--backend`. */
     named: backendName,
-    /** Where the config is, without loading it. */
+    /** The path of the config. Does not load it. */
     configPath: () => findConfig(io, configPath),
     config,
-    /** The one that is named, else the first. */
+    /** The backend of `--backend`, otherwise the first. */
     backend,
-    /** All that the config exports. */
+    /** All backends of the config. */
     backends,
-    /** How a worker takes from the backends. */
+    /** Routing options for a worker. */
     routing: async () => ({
       ...(await routing()),
       ...(backendName !== undefined && { backendName }),
     }),
-    /** What stands beside the backend; `undefined` = it keeps its state itself. */
+    /** The store beside the backend; `undefined` = the backend keeps its own state. */
     store,
     client,
-    /** Of the backends that are used, where there are several and none is named; else none. */
+    /** Names of the backends, if several are in use and `--backend` is missing. Otherwise empty. */
     async several(): Promise<readonly string[]> {
       const all = await backends();
       if (backendName !== undefined || isBackend(all)) return [];
@@ -133,14 +133,14 @@ function sessionOf(
         ? here.toSorted((a, b) => Number(b === 'default') - Number(a === 'default'))
         : [];
     },
-    /** One for each backend, with the queues and schedules that belong to it; of the one that is named alone. */
+    /** A client per backend, with only its queues and schedules. With `--backend`, only one. */
     clients: async () => eachOf(await client()).map(scoped),
     keylessClients: async () => eachOf(await keyless()).map(scoped),
-    /** Works without a signing key as far as nothing is signed. */
+    /** A client that needs a signing key only when it signs. */
     keyless,
-    /** Who acts is the user of this machine. Works without a signing key as far as nothing is signed. */
+    /** An operator with the user of this machine as actor. Needs a signing key only when it signs. */
     operator,
-    /** Throws `UNSUPPORTED` on a backend that cannot be administered. */
+    /** Throws `UNSUPPORTED` for a backend without an admin API. */
     async admin(what: string): Promise<QueueAdmin> {
       const { admin, name } = await backend();
       if (admin) return admin;
@@ -148,7 +148,7 @@ function sessionOf(
         `Backend "${name}" cannot ${what}: it offers no administration. Use the broker's own tools.`,
       );
     },
-    /** `names`, each known to the app or to the backend; without any, all of them. Throws `NOT_FOUND`. */
+    /** Returns the given queues, or all queues without names. Throws `NOT_FOUND` if neither the app nor the backend has one. */
     async queues(names: readonly string[]): Promise<readonly string[]> {
       const { admin } = await backend();
       const used = admin ? (await admin.stats()).map(({ queue }) => queue) : [];
@@ -157,13 +157,13 @@ function sessionOf(
       const named = own === undefined ? app.queues : queuesOn(app, own, failover);
       const known = [...new Set([...named, ...used])];
       const unknown = names.find((name) => !known.includes(name));
-      // A backend that cannot list its queues may well have this one.
+      // A backend that cannot list its queues may still have this one.
       if (unknown !== undefined && admin)
         throw notFound(`There is no queue "${unknown}" here.${hint(unknown, known)}`);
       return names.length > 0 ? [...new Set(names)] : known;
     },
     async close(): Promise<void> {
-      // One that was not opened in time is left to the end of the process, and so is one that does not close.
+      // A backend that does not open or close in time is left open until the process ends.
       await within(io.clock, longestCloseMs, close(), () => {});
     },
   };
@@ -178,7 +178,7 @@ export function actorOf(env: Readonly<Record<string, string | undefined>>): Oper
   return { actor: actor.slice(0, longest), from: `cli ${hostname()}`.slice(0, longest) };
 }
 
-/** A user of a container may have a number and no name. */
+/** In a container, a user may have a number but no name. */
 function userName(): string {
   try {
     return userInfo().username || uid();

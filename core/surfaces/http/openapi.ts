@@ -13,7 +13,7 @@ interface WithJsonSchema {
 
 const schemaName = (job: Job): string => `payload.${job.name}`;
 
-/** What a credential may use in addition to jobs. */
+/** The parts of the API, apart from jobs, that a credential may use. */
 interface Beside {
   readonly operations: readonly RoutedOperation[];
   /** `null` = all. */

@@ -1,6 +1,6 @@
 /**
- * One command on the backends of a config. Where there are several and `--backend` names none, it lists what each of them has, or does
- * its work in two phases: it counts on all of them, asks once, and acts on those that have something to do.
+ * Runs one command on all backends of a config, unless `--backend` names one. A list joins the rows of all backends. A change counts on
+ * all of them, asks once, and then acts on the backends that have something to do.
  */
 
 import { createInterface } from 'node:readline/promises';
@@ -13,13 +13,13 @@ import type { Session } from '../session.ts';
 import { firstJobs } from './select-jobs.ts';
 import { watchList } from './watch.ts';
 
-/** The command with what one backend has to do of it. */
+/** One backend's part of a command. */
 export interface Part {
   readonly name: string;
   readonly input: Input;
 }
 
-/** A backend that could not be asked. */
+/** A backend that failed. */
 interface Failure {
   readonly backend: string;
   readonly code: string;
@@ -58,7 +58,7 @@ const on = (input: Input, name: string, args = input.args): Part => ({
   input: { ...input, args, session: input.session.of(name) },
 });
 
-/** Which backend does what. Throws where nobody can know. */
+/** Splits the command between the backends. Throws if an id could be on a backend that does not answer. */
 export async function partsOf(
   { backends: kind, args, needs }: Pick<Command, 'backends' | 'args' | 'needs'>,
   input: Input,
@@ -78,14 +78,14 @@ export async function partsOf(
   return able.includes(true) ? all.filter((_, i) => able[i]) : all;
 }
 
-/** One that does not open says so itself. */
+/** Also `true` for a backend that does not open: the command reports the error. */
 const keeps = async (session: Session, needs: NonNullable<Command['needs']>): Promise<boolean> =>
   session.keyless().then(
     ({ stores }) => stores[needs] !== undefined,
     () => true,
   );
 
-/** Each id on the backend whose records have it; on the first one where none has. */
+/** Assigns each id to the backend that has its record, or to the first backend if none has. */
 async function homesOfIds(input: Input, names: readonly string[]): Promise<readonly Part[]> {
   const homes = new Map<string, string[]>();
   const unknown: string[] = [];
@@ -123,7 +123,7 @@ async function hasJob(session: Session, given: string): Promise<boolean> {
   return given.length >= 8 && (await firstJobs(records, { idPrefix: given }, 1)).found.length > 0;
 }
 
-/** Each queue on every backend of which the app says that it is there; one that the app does not name, where it is found. */
+/** Assigns each queue to the backends that the app declares for it. An undeclared queue goes to the backends where it is found. */
 async function homesOfQueues(input: Input, names: readonly string[]): Promise<readonly Part[]> {
   const { app, failover } = await input.session.config();
   const has = (name: string, queue: string) => queuesOn(app, name, failover).includes(queue);
@@ -136,7 +136,7 @@ async function homesOfQueues(input: Input, names: readonly string[]): Promise<re
   return names.flatMap((name) => (homes.has(name) ? [on(input, name, homes.get(name))] : []));
 }
 
-/** Throws `NOT_FOUND`, or why one of them cannot tell. */
+/** Throws `NOT_FOUND`, or the error of a backend that failed. */
 async function findQueue({ session }: Input, names: readonly string[], queue: string): Promise<string[]> {
   const asked = await Promise.allSettled(names.map((name) => session.of(name).queues([queue])));
   const found = names.filter((_, i) => asked[i]!.status === 'fulfilled');
@@ -145,7 +145,7 @@ async function findQueue({ session }: Input, names: readonly string[], queue: st
   throw errors.find((error) => !isMissing(error)) ?? errors[0];
 }
 
-/** Not every backend has everything, and what is asked for may be on another one. */
+/** Whether the error only means that this backend lacks the thing: another one may have it. */
 const isMissing = (error: unknown): boolean =>
   error instanceof CliError && ['NOT_FOUND', 'UNSUPPORTED'].includes(error.code);
 
@@ -154,7 +154,7 @@ function failureOf(backend: string, error: unknown): Failure {
   return { backend, code, message };
 }
 
-/** What each of them does, in their order. One that does not answer is named, and the others go on. */
+/** Runs the parts side by side and returns the answers in order. A backend that fails is reported, and the others go on. */
 export async function askEach<T extends { readonly name: string }, Answer>(
   parts: readonly T[],
   ask: (part: T, index: number) => Promise<Answer>,
@@ -238,7 +238,7 @@ async function onEach(
   };
 }
 
-/** Once for all of them. */
+/** Asks once for all backends. */
 async function ask(
   input: Input,
   plans: readonly { readonly name: string; readonly answer: Plan }[],
@@ -251,7 +251,7 @@ async function ask(
   await confirm(input, [...lines, ...all].join('\n'), many);
 }
 
-/** Rows say which backend they are of; counts add up; where a list goes on is asked of one backend. */
+/** Joins the JSON results: each row gets its backend, and counts add up. `next` becomes `hasMore`, because paging needs `--backend`. */
 function merged(results: readonly { readonly name: string; readonly result: Result }[]) {
   const all: Record<string, unknown> = {};
   for (const { name, result } of results)
@@ -292,15 +292,15 @@ interface Row {
   readonly row: unknown;
 }
 
-/** Stands where a table would; no text of a command has it. */
+/** Marks the place of a table in the text. No command prints this character. */
 const place = '\u0000';
 
-/** Tables of several backends as one of each kind, with a column that says which row is of which. */
+/** Joins the tables of several backends that have the same columns, and adds a column with the backend. */
 function joinTables(ui: Ui) {
-  /** By their titles. */
+  /** Rows by the titles of their columns. */
   const kinds = new Map<string, Row[]>();
   return {
-    /** Its tables are kept for the joined one. */
+    /** A Ui that keeps the tables of this backend for the joined one. */
     uiOf: (backend: string): Ui => ({
       ...ui,
       table(own, columns, under) {
@@ -313,7 +313,7 @@ function joinTables(ui: Ui) {
       },
     }),
     withoutTable: (text: string): string => text.replaceAll(place, '').trim(),
-    /** Empty where no command had one. */
+    /** Empty if no command had a table. */
     tables: (): string => [...kinds.values()].map(joined).filter(Boolean).join('\n\n'),
   };
 
@@ -337,16 +337,16 @@ function joinTables(ui: Ui) {
   }
 }
 
-/** Without a terminal `--yes` is needed. Called before anything is loaded, so that it fails at once. */
+/** Throws `CONFIRM` without a terminal and without `--yes`. Called before anything is loaded, so that it fails at once. */
 export function canAsk({ io, json, yes }: Input, what: string): void {
   if (yes || (io.isTTY.stdin && io.isTTY.stderr && !json)) return;
   throw new CliError('CONFIRM', 2, `This would ${what} for good. Add --yes if that is what you want.`);
 }
 
-/** Above this number it has to be typed: a reflex does not do that. */
+/** Above this number the user has to type the number, so that a reflex is not enough. */
 const mostAnsweredWithYes = 100;
 
-/** Resolves when it may go on. Throws `CONFIRM` when the answer is anything but yes. @param many how many it is about */
+/** Throws `CONFIRM` unless the user confirms. @param many number of things to change */
 export async function confirm({ io }: Pick<Input, 'io'>, question: string, many = 1): Promise<void> {
   const [hint, isSure] =
     many > mostAnsweredWithYes

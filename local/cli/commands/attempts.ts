@@ -5,7 +5,7 @@ import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { StoredPayload } from '../../../core/kit/records/payload.ts';
 import { type Column, span, type Ui, type Under, when } from '../output/ui.ts';
 
-/** Columns that say nothing of this job are left out. @param most that it may have; `null` = not known */
+/** Leaves out columns without a value. @param most the job's highest number of attempts; `null` = not known */
 export function attemptsTable(attempts: readonly AttemptReport[], most: number | null, ui: Ui): string {
   if (attempts.length === 0) return '';
   const columns: readonly Column<AttemptReport>[] = [
@@ -30,7 +30,7 @@ const errorUnder: Under<AttemptReport> = {
   whole: true,
 };
 
-/** For a list: stacks and logs are long. */
+/** Leaves out stack and log, which are too long for a list. */
 export function withoutStack({ error, log: _, ...report }: AttemptReport) {
   return { ...report, error: error && { code: error.code, message: error.message } };
 }

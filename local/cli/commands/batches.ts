@@ -55,7 +55,7 @@ const columns: readonly Column<Batch>[] = [
   { title: 'name', value: ({ name }) => plain(name) },
 ];
 
-/** How it ended, where it has. */
+/** The outcome of an ended batch, otherwise its state. */
 function stateText({ state, outcome }: Batch): string {
   return outcome ?? state;
 }

@@ -1,4 +1,4 @@
-/** Commands that are made from the records of operations: summary, argument, confirmation, texts, refusals and the audit entry are theirs. */
+/** Makes commands from the records of operations, which have the summary, the texts, the errors and the audit entry. */
 
 import type { Stores } from '../../../core/contract/store.ts';
 import { outcomeOf, textOf } from '../../../core/operations/operation.ts';
@@ -14,29 +14,29 @@ import { wholeIds } from './select-jobs.ts';
 interface Target<Found> {
   readonly target: string;
   readonly found: Found;
-  /** As people know it. @default target */
+  /** The name to print. @default target */
   readonly shown?: string;
 }
 
 interface Change<Found> extends Pick<Definition<never>, 'path' | 'about' | 'backends' | 'exits'> {
   readonly needs?: keyof Stores;
-  /** Of the argument, for the example. */
+  /** The argument in the example. */
   readonly example: string;
-  /** @default as the record describes it, for a name */
+  /** @default a name, with the record's description */
   readonly arg?: Partial<Argument>;
-  /** What is meant. Throws `NOT_FOUND`. */
+  /** Finds the target of the argument. Throws `NOT_FOUND`. */
   find(session: Session, given: string): Promise<Target<Found>>;
-  /** Without it nobody is asked. */
+  /** The question to confirm. Without it the command does not ask. */
   question?(found: Found, target: string): { readonly many: number; readonly text: string };
-  /** For `--json`. */
+  /** The result for `--json`. */
   data(target: string, result: unknown, found: Found): Readonly<Record<string, unknown>>;
-  /** What to do next. */
+  /** A hint for the next step. */
   next?(target: string): string;
 }
 
 export const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** Their result is the id of the new job. */
+/** Changes whose result is the id of a new job. */
 const enqueues: readonly ChangeName[] = ['jobs.runAgain', 'schedules.run'];
 
 export function change<Found>(
@@ -69,10 +69,10 @@ export function change<Found>(
   });
 }
 
-/** All, some or none of what was named. */
+/** 0 = all were done, 1 = some, 3 = none. */
 export const exitFor = (done: number, asked: number): ExitCode => (done === asked ? 0 : done === 0 ? 3 : 1);
 
-/** A change of each of the jobs that are named by their ids. @param done what has happened to them */
+/** A command that changes each of the jobs with these ids. @param done a participle, like `cancelled` */
 export function changeJobs(
   method: 'cancel' | 'promote' | 'remove',
   done: string,

@@ -45,7 +45,7 @@ export const check = defineCommand({
 
 interface Asked {
   readonly name: string;
-  /** Where the app has several: its jobs and queues alone are looked at. */
+  /** The backend's name, if the app has several. Then only its jobs and queues are checked. */
   readonly own: string | undefined;
   readonly abilities: Abilities;
 }

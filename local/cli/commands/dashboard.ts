@@ -78,7 +78,7 @@ export const dashboard = defineCommand({
   },
 });
 
-/** For whom the config lets in. */
+/** Serves the users that `authorize` of the config accepts. */
 async function serveConfigured(
   { session, flags: { port, host } }: Pick<Input, 'session'> & { readonly flags: Values<typeof flags> },
   configured: DashboardOptions,

@@ -57,7 +57,7 @@ function checkSelection({ args, flags }: Pick<Settling, 'args' | 'flags'>): void
     );
 }
 
-/** Rather than ids. A filter alone means all that it lets through. */
+/** Whether the letters are selected by a filter or `--all` instead of ids. */
 const isByFilter = (flags: Settling['flags']): boolean =>
   flags.all === true || flags.queue !== undefined || isNarrow(flags);
 
@@ -146,7 +146,7 @@ type Act = (
   options: BulkOptions,
 ) => Promise<BulkResult>;
 
-/** @param asks unless `--yes` or `--dry-run` is given */
+/** @param asks whether to ask, unless `--yes` or `--dry-run` is given */
 async function planned(
   input: Settling,
   verb: 'retried' | 'discarded',
@@ -167,7 +167,7 @@ async function planned(
   };
 }
 
-/** How many are meant, for a question or a bar. */
+/** The number of selected letters, for the question or the progress bar. */
 async function totalOf({ flags, session }: Settling, selection: DeadLetterSelection): Promise<number> {
   const { max: limit } = flags;
   const counted = await countOf([await deadAdmin(session)], selection, limit);
@@ -185,7 +185,7 @@ async function settle(
 ): Promise<Result> {
   const { flags, io, json, session } = input;
   const { dryRun = false } = flags;
-  const limit = counted ?? flags.max; // no more than somebody was asked about
+  const limit = counted ?? flags.max; // not more than the user has confirmed
   const hasBar = io.isTTY.stderr && !json && !dryRun && isByFilter(flags);
   const total = hasBar ? (counted ?? (await totalOf(input, selection))) : 0;
   const result = await untilStopped(input, (signal) =>
@@ -218,7 +218,7 @@ async function settle(
   };
 }
 
-/** So many are named one by one. */
+/** At most this many ids are listed. */
 const mostNamed = 20;
 
 function textOf(result: BulkResult, verb: string, dryRun: boolean, found: number): string {

@@ -50,7 +50,7 @@ export async function deadAdmin(session: Session, queue?: string): Promise<Queue
   return admin;
 }
 
-/** Where the queue keeps no records, its dead letters say which ids begin so. */
+/** Completes shortened ids. Without records it looks them up in the dead letters. */
 export function deadIds(session: Session, given: readonly string[]): Promise<readonly string[]> {
   const letters = onDemand(async () => {
     const { deadLetters } = await session.operator();
@@ -217,7 +217,7 @@ function factsOf({ letter, envelope, payload, editable, expired }: DeadLetterDet
   ];
 }
 
-/** Of its last attempt, where its record tells of the same death. */
+/** The stack of the last attempt, if its error is the one of the dead letter. */
 function stackOf({ letter, attempts }: DeadLetterDetail): string | null {
   const last = attempts.at(-1)?.error;
   return last && errorText(last) === letter.error ? (last.stack ?? null) : null;

@@ -62,7 +62,7 @@ export const doctor = defineCommand({
   },
 });
 
-/** The others ask nothing of a backend that does not answer. */
+/** If this check fails, the other checks do not query the backend. */
 export const answers: Check<DoctorFacts> = {
   id: 'backend.answers',
   severity: 'error',
@@ -91,10 +91,10 @@ async function live(facts: DoctorFacts, reached: Diagnosis, run: Run): Promise<D
   ];
   const theirs = asked.map(async ([id, of, has]) => {
     if (!has?.diagnose) return skipped([{ id, severity: 'note', look: () => [] }], `${of} offers no checks`);
-    // What they find may be why it does not answer.
+    // These run even if the backend does not answer: they may find the cause.
     return run(await has.diagnose(requestOf(app)), isSilent ? silent : undefined);
   });
-  // A client needs a key, and these need a client.
+  // The remaining checks need a client, and a client needs a key.
   const because = isSilent ? silent : keyRingOf(app) ? null : noKeyRing.because;
   const ours = because === null ? run(own) : skipped(own, because);
   return together(await Promise.all([ours, ...theirs]));

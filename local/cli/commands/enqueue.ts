@@ -51,7 +51,7 @@ export const enqueue = defineCommand({
     app.events.on((event) => {
       if (event.type === 'backend.warning') input.note(`Note: ${event.message}`);
     });
-    // As a moment, so that the printed time is the one that was sent.
+    // Converted to a time here, so that the printed time is exactly the one that is sent.
     const now = app.clock.now();
     const at = flags.delay === undefined ? flags.runAt?.getTime() : now + flags.delay;
     const later = at !== undefined && at > now ? at : null;
@@ -114,7 +114,7 @@ export async function payloadFromStdin({ io: { stdin, isTTY, stderr } }: Pick<In
   return textOf(stdin);
 }
 
-/** The text stays out of the message: it may be personal data. */
+/** The message does not quote the text, which may be personal data. */
 export function parsedPayload(text: string, piped: boolean): unknown {
   try {
     return JSON.parse(text);
@@ -133,7 +133,7 @@ export const payloadFlag = flag(
   String,
 );
 
-/** @param given after `--payload` */
+/** @param given the value of `--payload` */
 export async function payloadOf(input: Pick<Input, 'io'>, given: string): Promise<unknown> {
   if (given === '-') return parsedPayload(await payloadFromStdin(input), true);
   if (!given.startsWith('@')) return parsedPayload(given, false);

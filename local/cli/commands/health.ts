@@ -27,7 +27,7 @@ interface Check {
     | 'queues'
     | 'dead'
     | 'schedules';
-  /** `null`: could not be asked. */
+  /** `null` = the backend cannot answer. */
   readonly ok: boolean | null;
   readonly detail: string;
 }
@@ -139,10 +139,10 @@ async function hasStored({ stores }: Client): Promise<boolean> {
   return (await stores.schedules?.list({ max: 1 }))?.length === 1;
 }
 
-/** Of the state and the longest name, with what is between. */
+/** Width of the state and the longest name, with the space between them. */
 const headWidth = 16;
 
-/** A detail that is too long for its line goes on under it. */
+/** Wraps long details, with an indent. */
 function tableOf(checks: readonly Check[], ui: Ui): string {
   const widest = Math.max(
     0,
@@ -179,7 +179,7 @@ async function reach({ client, stats }: HealthFacts): Promise<Answer> {
   return [true, `${backend.name} answers`];
 }
 
-/** Advice is neither good nor bad: a setting may be meant so. */
+/** Advice counts as `null`, neither good nor bad: the setting may be intended. */
 async function settings({ client }: HealthFacts): Promise<Answer> {
   const { app, backend } = await client();
   const advice = await checkSettings(app, backend);
@@ -200,15 +200,15 @@ async function age({ client, stats }: HealthFacts, maxAgeMs: number): Promise<An
   return [false, `${text}, longer than ${span(maxAgeMs)}`, remedy];
 }
 
-/** `null`: could not be asked. What is bad has a remedy. */
+/** `ok` is `null` if the backend cannot answer. If it is `false`, there is a remedy. */
 export type Answer = readonly [ok: boolean | null, detail: string, remedy?: string];
 
-/** What several checks want to know is asked once. */
+/** Queries that several checks share run once. */
 export function healthFacts(client: () => Promise<Client>, clock: Clock) {
   return {
     client,
     clock,
-    /** Of all queues; `null` on a backend that does not tell. */
+    /** Counts of all queues; `null` = the backend has none. */
     stats: onDemand(async () => (await (await client()).backend.admin?.stats()) ?? null),
     healthyWorkers: onDemand(async () => {
       const { stores } = await client();

@@ -1,4 +1,4 @@
-/** What people do to jobs that wait or run, and to all jobs of a name. */
+/** Commands that change jobs, or all jobs of a name. */
 
 import { hint } from '../../../core/base/nearest.ts';
 import { textOf } from '../../../core/operations/operation.ts';

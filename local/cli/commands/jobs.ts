@@ -93,7 +93,7 @@ function shownText(shown: number, total: string, after: string | undefined, next
   return next === null ? `${jobs}.` : `${jobs}. Older ones: the same with --after ${next}`;
 }
 
-/** How many there are, as far as the counts of the queues tell. To count records would take longer the more there are. */
+/** The total from the counts of the queues. Empty if they do not have it: counting records would be slow. */
 async function totalText({ queue, status, ...others }: RecordFilter, session: Session): Promise<string> {
   const { admin } = await session.backend();
   if (!admin || status === undefined || Object.keys(others).length > 0) return '';
@@ -123,7 +123,6 @@ const columnsAt = (now: number, short: (id: string) => string): readonly Column<
   { title: 'next', value: (row) => nextRun(row, now), style: (row) => nextStyle(row, now), whole: true },
 ];
 
-/** Of a job that waits. */
 const waits = ({ status }: JobRecord): boolean => status === 'pending' || status === 'retrying';
 
 function nextRun(row: JobRecord, now: number): string {
@@ -135,7 +134,7 @@ function nextRun(row: JobRecord, now: number): string {
 const nextStyle = (row: JobRecord, now: number): Style | null =>
   waits(row) ? lateness(now - row.runAt) : null;
 
-/** The progress of what runs, what a job sleeps for, or else what went wrong last: also when the job will come again. */
+/** Under a row: the progress of a running job, what a sleeping job waits for, or the last error. */
 const underOf = (sleepers: ReadonlyMap<string, string>): Under<JobRecord> => ({
   text: (row) =>
     row.progress !== null && row.finishedAt === null
@@ -247,7 +246,7 @@ function linesOf({ attempts }: JobRecord): string {
   return lines.join('\n');
 }
 
-/** Of the last attempt that failed. */
+/** The stack of the last failed attempt. */
 function stackOf({ attempts }: JobRecord, ui: Ui, cwd: string): string {
   const stack = attempts.findLast(({ error }) => error !== null)?.error?.stack;
   return stack === undefined ? '' : stackLines(stack, ui, cwd);

@@ -46,7 +46,7 @@ const columnsAt = (now: number): readonly Column<LimitView>[] => [
   },
 ];
 
-/** A key may have any characters. With those that a terminal would obey it is only in JSON. */
+/** Quotes a key for the shell. Control characters are only in the JSON output. */
 const shellWord = (text: string): string => `'${plain(text).replaceAll("'", `'\\''`)}'`;
 
 const isFull = ({ limit, used }: LimitView): boolean => limit !== null && used >= limit;
@@ -56,7 +56,7 @@ function usedText({ limit, used, perMs }: LimitView): string {
   return perMs === null ? slots : `${slots} in ${span(perMs)}`;
 }
 
-/** Who has a slot. Of a rate that is over for most of them. */
+/** Under a row: the jobs that hold a slot. Not for a rate, where most of them have ended. */
 const under: Under<LimitView> = {
   text: ({ kind, holders, used }) => {
     if (kind !== 'concurrency' || used === 0) return null;

@@ -10,7 +10,7 @@ import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
 import { firstJobs } from './select-jobs.ts';
 
-/** One kind is left alone by asking for those that ended before any job was enqueued. */
+/** Keeps all records of one kind: none is this old. */
 const keepAllMs = 100 * 365 * 86_400_000;
 
 const purge = defineCommand({
@@ -75,7 +75,7 @@ const purge = defineCommand({
   },
 });
 
-/** The store's own retention decides. */
+/** Whether the store's own retention is used. */
 const isOwn = ({
   olderThan,
   deadOlderThan,
@@ -85,9 +85,9 @@ const isOwn = ({
 interface Ended {
   readonly completed: number;
   readonly dead: number;
-  /** There were no more records than are looked at. */
+  /** Whether all records were counted. */
   readonly all: boolean;
-  /** And nothing that only the store knows decides when they go. */
+  /** Whether all were counted, and no retention applies that only the store knows. */
   readonly exact: boolean;
 }
 
@@ -96,13 +96,13 @@ const nearly = ({ all, exact }: Ended): string => (exact ? '' : all ? 'about ' :
 function dryRun(ended: Ended) {
   const { completed, dead, exact } = ended;
   return {
-    // `keys` is null because the seam has no way to count keys without removing them.
+    // `keys` is null because the stores cannot count keys without removing them.
     data: { dryRun: true, completed, dead, exact, keys: null },
     text: `Would remove ${nearly(ended)}${completed} completed or cancelled and ${dead} dead records. Ended idempotency keys, which go too, are not counted.`,
   };
 }
 
-/** A listing reads whole records, so it has to end somewhere. */
+/** Counting reads whole records, so it is limited. */
 const mostCounted = 50_000;
 
 async function countEnded(
@@ -124,7 +124,7 @@ async function countEnded(
   }
   const completed = await ended(['completed', 'cancelled'], completedMs);
   const dead = await ended(['failed', 'expired'], deadMs);
-  // The record of such a job is kept longer or shorter. A store beside the queue keeps what the queue may still ask for.
+  // Jobs may have a retention of their own, and a store beside the queue keeps the records that the queue may still need.
   const ownTimes =
     records.writer !== undefined || [...jobs.values()].some(({ retention }) => retention !== null);
   return { completed, dead, all, exact: all && !ownTimes };

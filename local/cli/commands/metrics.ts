@@ -134,7 +134,7 @@ function remarkOf(one: JobReport, { kind, now, past }: PastFlag): string {
 
 const levels = ' ▁▂▃▄▅▆▇█';
 
-/** One character for each step, the highest one full. */
+/** A bar chart with one character per step. The highest step is a full block. */
 function barsOf({ series }: MetricReport): string {
   const most = Math.max(1, ...series.map(({ done }) => done));
   return series.map(({ done }) => levels[Math.ceil((done / most) * (levels.length - 1))]).join('');

@@ -21,7 +21,7 @@ import { withProgress } from '../output/progress.ts';
 import { count, span } from '../output/ui.ts';
 import { untilStopped } from './until-stopped.ts';
 
-/** How an address opens, by what stands before its first colon. */
+/** Opens an address, by its scheme. */
 const openers: Readonly<Record<string, (address: string) => Promise<QueueBackend>>> = {
   sqlite: async (address) =>
     (await import('../../backends/sqlite/index.ts')).sqlite(address.slice('sqlite:'.length)),
@@ -34,21 +34,21 @@ const sameAs: Readonly<Record<string, string>> = {
   rediss: 'redis',
   beanstalkd: 'beanstalk',
 };
-/** Those that are opened with a cloud's SDK and settings, which an address cannot hold. */
+/** Schemes of clouds. These need an SDK and settings, so an address is not enough. */
 const clouds = ['sqs', 'servicebus', 'https', 'http', 'sb', 'amqps', 'amqp'];
 
 const addressText =
   '`config`, the path of another longshore.config.ts, sqlite:<path>, postgres://…, redis://… or beanstalk://…';
 
 interface Named {
-  /** Equal for two names of one queue, as far as names can tell. */
+  /** Equal for two spellings of the same address. */
   readonly address: string;
   open(): Promise<QueueBackend>;
-  /** The store beside it. Absent = there is none. */
+  /** The store beside the backend, if there is one. */
   readonly beside?: () => Promise<Partial<Stores> | undefined>;
 }
 
-/** Throws `USAGE` for what can be no name of a backend; opens nothing. */
+/** Opens nothing. Throws `USAGE` if the text cannot name a backend. */
 function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, text: string): Named {
   const { io, session } = input;
   if (text === 'config') {
@@ -68,7 +68,7 @@ function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, text: str
       async open() {
         return only(await (await loadConfig(io, text)).backend(), undefined, text);
       },
-      // A config of one backend names one store.
+      // A config with one backend has one store.
       beside: async () => (await loadConfig(io, text)).store() as Promise<Partial<Stores> | undefined>,
     };
   }
@@ -104,7 +104,7 @@ function fileAt(
     throw usage(`Expected ${flag} to be sqlite:<path of a file>, got "sqlite:${rest}".`);
   }
   const path = resolve(cwd, rest.replace(/^\/\//, ''));
-  // A file that is not there would be made, and then found empty.
+  // SQLite would create a missing file, and the source would be empty.
   if (flag === '--from' && !existsSync(path)) throw usage(`There is no file ${path}. Correct ${flag}.`);
   return {
     address: `sqlite ${path}`,
@@ -220,7 +220,7 @@ async function moveAlone(
   return untilStopped(input, drain).finally(unlock);
 }
 
-/** Of the app in the config; without a config those of the environment. Only jobs with steps need one. */
+/** The keys of the app in the config, or of the environment if there is no config. Read only for jobs with steps. */
 async function keysOf({ io, session }: Input): Promise<() => KeyRing> {
   try {
     session.configPath();
@@ -243,7 +243,7 @@ async function keysOf({ io, session }: Input): Promise<() => KeyRing> {
   }
 }
 
-/** Those of the source, and those in which a move in the other direction has left something held at the target. */
+/** The queues of the source, and those of the target in which a move in the other direction still holds jobs. */
 async function queuesOf(
   { admin, name: backend }: QueueBackend,
   { admin: goal }: QueueBackend,

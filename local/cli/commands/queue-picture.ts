@@ -1,4 +1,4 @@
-/** The picture of `longshore top` and `longshore status --watch`: queues with their rates, and what runs. */
+/** The screen of `longshore top` and `longshore status --watch`: queues with their rates, and running jobs. */
 
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
@@ -13,14 +13,14 @@ import { backendColumn, type Running, runningJobs, runningTable } from './runnin
 import { watch } from './watch.ts';
 
 interface OfBackend {
-  /** Where there are several. */
+  /** Set if there are several backends. */
   readonly backend?: string;
 }
 
 interface Row extends QueueStats, OfBackend {
-  /** `null` where no numbers are kept. */
+  /** `null` if no metrics are kept. */
   readonly rates: QueueRates | null;
-  /** By how much `ready` changes; `null` at the first look. */
+  /** Change of `ready` per minute; `null` at the first look. */
   readonly readyPerMinute: number | null;
 }
 
@@ -28,7 +28,7 @@ interface Picture {
   readonly at: number;
   readonly queues: readonly Row[];
   readonly workers: ReturnType<typeof workerTotals>;
-  /** Of all queues; `null` = not known yet. */
+  /** Rates of all queues; `null` = not known yet. */
   readonly rates: Rates | null;
   readonly running: readonly Running[];
 }
@@ -53,7 +53,7 @@ export async function watchQueues(input: Input, everyMs: number): Promise<Result
   });
 }
 
-/** At the one backend, or at several side by side. */
+/** Reads one backend, or several side by side. */
 async function looker(input: Input): Promise<() => Promise<Whole>> {
   const names = await input.session.several();
   if (names.length === 0) {
@@ -91,7 +91,7 @@ async function looker(input: Input): Promise<() => Promise<Whole>> {
   };
 }
 
-/** What has failed is tried again. */
+/** Like `onDemand`, but a failure is retried at the next call. */
 function retried<T>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | null = null;
   return () => {
@@ -139,7 +139,7 @@ const values: Readonly<Record<Exclude<Order, 'name'>, (row: Row) => number>> = {
   failed: (row) => row.rates?.failedPerMinute ?? row.dead,
 };
 
-/** Most first; where that is equal, and by name, as the app has them. */
+/** Highest value first. Equal rows, and the order `name`, keep the order of the app. */
 function sorted(queues: readonly Row[], order: Order): readonly Row[] {
   if (order === 'name') return queues;
   const value = values[order];
@@ -211,7 +211,7 @@ function tableColumns(queues: readonly Row[], width: number): Column<Row>[] {
   return [...backendColumn(queues), { title: 'queue', value: name, style }, ...numbers];
 }
 
-/** One line for each queue, for a file or a pipe. */
+/** One line per queue, for a file or a pipe. */
 function linesOf({ at, queues }: Whole): string {
   const time = new Date(at).toISOString();
   return queues
@@ -243,14 +243,14 @@ function linesOf({ at, queues }: Whole): string {
 const minuteMs = stepMs.minute;
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-/** How fast queues move where no numbers are kept: from what two looks differ by. */
+/** A snapshot. Without metrics, rates are computed from two snapshots. */
 interface Look {
   readonly at: number;
   readonly ready: ReadonlyMap<string, number>;
   readonly beats: ReadonlyMap<string, WorkerBeat>;
 }
 
-/** Remembers the looks of the last minute. */
+/** Keeps the snapshots of the last minute. */
 function differences() {
   const looks: Look[] = [];
   return (queues: readonly QueueStats[], workers: readonly WorkerBeat[], at: number) => {
@@ -261,16 +261,16 @@ function differences() {
     const first = looks[0]!;
     const minutes = (at - first.at) / minuteMs;
     return {
-      /** By how much the ready jobs of a queue change; `null` at the first look. */
+      /** Change of a queue's ready jobs; `null` at the first look. */
       readyPerMinute: (queue: string): number | null =>
         minutes === 0 ? null : rounded(((ready.get(queue) ?? 0) - (first.ready.get(queue) ?? 0)) / minutes),
-      /** Of all workers, as far as their heartbeats say. */
+      /** Rates of all workers, from their heartbeats. */
       all: ratesOf([...beats.values()], looks),
     };
   };
 }
 
-/** A worker tells sums: what it did is their difference between its oldest heartbeat here and its newest. */
+/** Heartbeats have running totals. The rate is the difference between a worker's oldest and newest heartbeat here. */
 function ratesOf(workers: readonly WorkerBeat[], looks: readonly Look[]): Rates | null {
   const sum = { donePerMinute: 0, failedPerMinute: 0, retriedPerMinute: 0 };
   let isKnown = false;

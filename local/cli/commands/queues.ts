@@ -5,7 +5,7 @@ import { count } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { change } from './change.ts';
 
-/** @param what for which an administration is needed */
+/** @param what the purpose, for the error of a backend without an admin API */
 const queueIn = (what: string) => async (session: Session, given: string) => {
   await session.admin(what);
   const [target = ''] = await session.queues([given]);

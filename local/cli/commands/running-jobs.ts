@@ -1,4 +1,4 @@
-/** What runs now, as workers tell it, with the progress that handlers report. */
+/** Running jobs, from the workers' heartbeats, with the progress of their handlers. */
 
 import type { Progress } from '../../../core/contract/outcome.ts';
 import type { RecordStore, RunningJob, WorkerBeat } from '../../../core/contract/store.ts';
@@ -10,7 +10,7 @@ import { shortIds } from './select-jobs.ts';
 export const nameOf = ({ host, pid }: WorkerBeat): string => `${host.split('.', 1)[0]}:${pid}`;
 
 interface Listed extends RunningJob {
-  /** Where there are several. */
+  /** Set if there are several backends. */
   readonly backend?: string;
   readonly worker: string;
 }
@@ -19,7 +19,7 @@ export interface Running extends Listed {
   readonly progress: Progress | null;
 }
 
-/** Longest first; a worker tells 20 of its own. A job that two of them name was lost by the one that began it earlier. */
+/** Longest-running first. A heartbeat lists up to 20 jobs. If two workers list a job, the one that started it earlier has lost it. */
 export function runningAt(beats: readonly WorkerBeat[], now: number): readonly Listed[] {
   const told = beats
     .filter(({ seenAt }) => workerStateOf(seenAt, now) !== 'gone')
@@ -29,10 +29,10 @@ export function runningAt(beats: readonly WorkerBeat[], now: number): readonly L
   return told.filter((one) => last.get(one.id) === one);
 }
 
-/** Each is read by its id, at every look. */
+/** At most this many records are read at each look. */
 const mostRead = 20;
 
-/** Longest first, with progress for the first 20. */
+/** Longest-running first, with the progress of the first 20. */
 export async function runningJobs(
   { stores: { records } }: { readonly stores: { readonly records: Pick<RecordStore, 'get'> } },
   beats: readonly WorkerBeat[],
@@ -48,7 +48,7 @@ export async function runningJobs(
     .map(({ record, ...one }) => ({ ...one, progress: record?.progress ?? null }));
 }
 
-/** None where there is one backend. */
+/** Empty if there is one backend. */
 export const backendColumn = <Row extends { readonly backend?: string }>(
   rows: readonly Row[],
 ): Column<Row>[] =>

@@ -26,7 +26,7 @@ type Row = Awaited<ReturnType<typeof rowAt>> & {
   readonly lastId?: string | null;
 };
 
-/** What the backend says of it. */
+/** The last run of a schedule and its pause, from the backend. */
 async function told(client: Client, schedule: string) {
   const { entries, pausedAt, lastId } = await scheduleHistory(client, schedule);
   return { last: entries[0] ?? null, pausedAt, lastId };
@@ -44,7 +44,7 @@ const lastColumn: Column<Row> = {
         : `${last.status} ${tookText(last)}${last.slow ? ', slow' : ''}`.trim(),
 };
 
-/** Of both kinds. */
+/** For schedules in code and those made at run time. */
 type Titled = Pick<StoredScheduleInfo, 'name' | 'timing' | 'job'>;
 const titleColumns: readonly Column<Titled>[] = [
   { title: 'schedule', value: (row) => row.name },
@@ -159,7 +159,7 @@ const tick = defineCommand({
   },
 });
 
-/** The name of its job, of one in code or one made at run time. Throws `NOT_FOUND`. */
+/** The job's name of a schedule in code or made at run time. Throws `NOT_FOUND`. */
 async function jobOfSchedule(session: Session, wanted: string): Promise<string> {
   const { app } = await session.config();
   if (app.schedules.some((one) => one.name === wanted)) return scheduleIn(app, wanted).job.name;
@@ -186,14 +186,14 @@ const storedColumnsAt = (now: number): readonly Column<StoredScheduleInfo>[] => 
 
 type Page = Awaited<ReturnType<Client['schedules']['list']>>;
 
-/** The first ones by name; `null` = none are kept here. */
+/** The first page of schedules made at run time; `null` = no store keeps them. */
 const someStored = async (client: Client): Promise<Page | null> =>
   keepsSchedules(client) ? client.schedules.list({ max: 20 }) : null;
 
 const moreText = ({ next }: Page): string =>
   next === null ? '' : `\n\nThere are more: longshore schedule stored --after ${next}`;
 
-/** Below those in code. */
+/** The table below the schedules in code. */
 function storedText(ui: Ui, page: Page | null, now: number): string {
   if (!page || page.schedules.length === 0) return '';
   return `\n\nmade at run time\n${ui.table(page.schedules, storedColumnsAt(now))}${moreText(page)}`;

@@ -1,4 +1,4 @@
-/** Which jobs a list shows, and ids as people copy them: lists show how an id begins, and every command takes that for the whole id. */
+/** Filters of job lists, and shortened ids: lists print the beginning of an id, and every command accepts it. */
 
 import { hint } from '../../../core/base/nearest.ts';
 import type { JobRecord, RecordFilter, RecordStore } from '../../../core/contract/store.ts';
@@ -34,13 +34,13 @@ export function filterOf(flags: Values<typeof filterFlags>, now: number): Record
   });
 }
 
-/** A job that the app does not know is probably a typing error: a sentence for who finds none of it. */
+/** A hint after an empty list: the app may not have a job of this name. */
 export function unknownJob({ jobs }: App, job: string | undefined): string {
   if (job === undefined || jobs.has(job)) return '';
   return ` The app has no job "${job}".${hint(job, jobs.keys())}`;
 }
 
-/** What the app does not know of a filter that matches nothing. It may match: records outlive their jobs and schedules. */
+/** Hints after an empty list: names in the filter that the app does not have. Such a name is allowed, because records outlive jobs. */
 export async function unknownNames(
   { queue, job, schedule }: RecordFilter,
   session: Session,
@@ -55,7 +55,7 @@ export async function unknownNames(
   ].join('');
 }
 
-/** For who finds nothing in this queue. */
+/** A hint after an empty list: the queue may not exist. */
 async function unknownQueue(queue: string, session: Session): Promise<string> {
   try {
     await session.queues([queue]);
@@ -91,7 +91,7 @@ interface Pages<Row> {
   readonly next: string | null;
 }
 
-/** As many as wanted: a page may have fewer, and go on. */
+/** Reads pages until there are `max` rows. A page may have fewer rows and not be the last. */
 export async function firstOf<Row>(
   pageOf: (page: { readonly max: number; readonly after?: string }) => Promise<Pages<Row>>,
   max: number,
@@ -109,18 +109,18 @@ export async function firstOf<Row>(
 export const idArgs = [{ name: '<id>', text: 'id of the job, or how it begins', parse: id }] as const;
 
 /**
- * Our ids begin with the millisecond in which they were made. These are its digits and three random ones, so that a prefix stands for
- * the same job in every list, and hardly ever for two.
+ * Ids begin with the millisecond of their creation. This length has its digits and three random ones, so that two jobs hardly ever
+ * share a prefix.
  */
 const shownLength = 18;
-/** Fewer characters are the same for all jobs of hours. */
+/** With fewer characters, all jobs of several hours share a prefix. */
 const leastLength = 8;
 const mostCandidates = 5;
 
-/** Made of a batch or a chain, so jobs that the list leaves out begin alike: their number is at the end. */
+/** Ids derived from a batch or a chain. They are not shortened, because the jobs differ only at the end. */
 const derived = /^(?:batch|batch-end|chain)\./;
 
-/** How each of these ids is shown in one list: long enough to tell them apart. */
+/** Shortens the ids of a list, long enough to tell them apart. */
 export function shortIds(ids: readonly string[]): (id: string) => string {
   const all = [...new Set(ids)].filter((id) => !derived.test(id));
   let length = shownLength;
@@ -128,13 +128,13 @@ export function shortIds(ids: readonly string[]): (id: string) => string {
   return (id) => (derived.test(id) ? id : id.slice(0, length));
 }
 
-/** One of the jobs that an id may stand for. */
+/** A job that may match a shortened id. */
 interface Candidate {
   readonly id: string;
   readonly job: string;
 }
 
-/** The whole id; `null` = none begins so. Throws `USAGE` when several do. */
+/** The whole id; `null` = no match. Throws `USAGE` if several jobs match. */
 function theOne(given: string, candidates: readonly Candidate[]): string | null {
   const exact = candidates.find(({ id }) => id === given);
   if (exact || candidates.length < 2) return (exact ?? candidates[0])?.id ?? null;
@@ -149,10 +149,10 @@ type Candidates = (beginning: string) => Promise<readonly Candidate[]>;
 const none: Candidates = async () => [];
 
 /**
- * The id of the job that is meant, whole or at least 8 characters of its beginning. One that no record has comes back as it is: whether
- * there is such a job is for the command to say. Throws `USAGE` when several jobs begin so.
+ * Completes an id of which at least the first 8 characters are given. An id without a record is returned unchanged, and the command
+ * reports that there is no such job. Throws `USAGE` if several jobs match.
  *
- * @param unrecorded where the queue keeps no records
+ * @param unrecorded finds candidates if the queue keeps no records
  */
 export async function wholeId(session: Session, given: string, unrecorded = none): Promise<string> {
   if (isUuid(given)) return given;
@@ -163,7 +163,7 @@ export async function wholeId(session: Session, given: string, unrecorded = none
   return theOne(given, found) ?? given;
 }
 
-/** Of each, in the same order and each once. */
+/** Completes each id. Keeps the order and removes duplicates. */
 export async function wholeIds(
   session: Session,
   given: readonly string[],

@@ -1,4 +1,4 @@
-/** The dashboard on a port of this machine. */
+/** Serves the dashboard on a port of this machine. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type {
@@ -11,7 +11,7 @@ import { given } from '../config/values.ts';
 import type { Input } from '../definition.ts';
 import { actorOf } from '../session.ts';
 
-/** The usual one, so that a page can be kept as a bookmark. */
+/** The default port, so that a bookmark keeps working. */
 export const dashboardPort = 4020;
 const triedPorts = 20;
 
@@ -22,7 +22,7 @@ export interface DevelopmentOptions
   readonly host?: string | undefined;
 }
 
-/** For who has the links that it gives out. Throws `UNSUPPORTED` on a backend that cannot be administered. */
+/** Serves visitors with a one-time link. Throws `UNSUPPORTED` for a backend without an admin API. */
 export async function serveDevelopment(
   { io, session }: Pick<Input, 'io' | 'session'>,
   { port, host, faults, ...development }: DevelopmentOptions,
@@ -38,7 +38,7 @@ export async function serveDevelopment(
   return { ...server, link: () => handler.link(server.url) };
 }
 
-/** Calls `act` whenever somebody types Enter, where somebody types. Returns how to stop listening. */
+/** Calls `act` at each Enter, if stdin is a terminal. Returns a function that stops it. */
 export function onEnter({ stdin, isTTY }: Input['io'], act: () => void): () => void {
   if (!isTTY.stdin) return () => {};
   const onData = (typed: unknown): void => {
@@ -51,7 +51,7 @@ export function onEnter({ stdin, isTTY }: Input['io'], act: () => void): () => v
   };
 }
 
-/** @param options without a port the usual one, or the next that is free */
+/** @param options without a port it takes the default one, or the next free one */
 export async function serveDashboard(
   handler: DashboardHandler,
   { port, ...options }: Partial<ServeOptions>,
@@ -61,7 +61,7 @@ export async function serveDashboard(
   return {
     ...server,
     close() {
-      handler.close(); // its streams would last as long as the server waits
+      handler.close(); // ends its streams, for which the server would wait
       return server.close();
     },
   };

@@ -1,4 +1,4 @@
-/** `3 running: report.nightly 45 % (12 s), …`: what a worker on a terminal does that takes long. */
+/** The status line of a worker on a terminal: `3 running: report.nightly 45 % (12 s), …`. */
 
 import type { App } from '../../../core/kernel/app/app.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
@@ -8,7 +8,7 @@ import { cutTo, number, plain, span } from '../output/ui.ts';
 import { shareText } from './running-jobs.ts';
 
 const everyMs = 1_000;
-/** What runs shorter is seen when it has ended. */
+/** Jobs that run for less are not shown. */
 const longMs = 1_000;
 const mostNamed = 3;
 const longestName = 24;
@@ -18,7 +18,7 @@ interface Started {
   readonly at: number;
 }
 
-/** Resolves with how to end it. */
+/** Returns a function that ends it. */
 export function showRunning(app: App, { stores }: Client, { io, ui }: Pick<Input, 'io' | 'ui'>): () => void {
   const running = new Map<string, Started>();
   const line = openBottom(io, (text) => ui.paint('cyan', text));
@@ -62,18 +62,18 @@ export function showRunning(app: App, { stores }: Client, { io, ui }: Pick<Input
 const erase = '\r\u001b[K';
 
 export interface Bottom {
-  /** Empty = no line. */
+  /** An empty text removes the line. */
   show(text: string): void;
   end(): void;
 }
 
-/** Until its end all that this process writes on the terminal goes above the line, whoever writes it: handlers print too. */
+/** Keeps a line at the bottom. All other output of this process, also that of handlers, is written above it. */
 export function openBottom(
   io: Pick<Io, 'stdout' | 'stderr' | 'isTTY' | 'columns'>,
   paint: (text: string) => string,
 ): Bottom {
   let shown = '';
-  let isFree = true; // nothing else stands in the last line
+  let isFree = true; // the last line has no other text
   const write = io.stdout.write.bind(io.stdout);
   const line = (): string => (shown === '' ? '' : `${paint(cutTo(shown, io.columns - 1))}\r`);
   const undo = [io.stdout, ...(io.isTTY.stderr ? [io.stderr] : [])].map((stream) => above(stream));

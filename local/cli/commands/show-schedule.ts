@@ -119,7 +119,7 @@ function entryText(row: Entry): string {
   return [row.id, ...remarks.filter((text) => text !== '')].join(', ');
 }
 
-/** What a tick once a minute can be late is not worth a word. */
+/** Runs that are less late are normal with a tick once a minute, and not marked. */
 const lateMs = 90_000;
 
 /** Throws `NOT_FOUND`. */

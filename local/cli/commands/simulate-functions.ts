@@ -74,7 +74,7 @@ export const simulateFunctions = defineCommand({
   },
 });
 
-/** Of the command line; else of the config, which is only then loaded. */
+/** The file on the command line. Without one, the config is loaded and its entry is used. */
 async function entryOf({ args, io, session }: Pick<Input, 'args' | 'io' | 'session'>) {
   const [given] = args;
   const config = given === undefined ? await session.config() : null;

@@ -127,7 +127,7 @@ function packagesFor(
   };
 }
 
-/** Lambda knows no development key, so the functions are given the one that `longshore enqueue` signs with. */
+/** Functions on Lambda have no development key. The simulation passes them the one that `longshore enqueue` uses. */
 function signingKeys(app: App, env: Readonly<Record<string, string | undefined>>): string | undefined {
   if (env.LONGSHORE_SIGNING_KEYS) return env.LONGSHORE_SIGNING_KEYS;
   app.keyRing();

@@ -1,11 +1,11 @@
-/** Signals that end a command which otherwise goes on for ever. */
+/** Stops a long-running command at a signal. */
 
 import type { Input } from '../definition.ts';
 
-/** `npm exec` passes a Ctrl-C on that the terminal has delivered already: within so long it is the same. */
+/** `npm exec` forwards a Ctrl-C that the terminal has already delivered. Two signals within this time count as one. */
 const sameKeyPressMs = 250;
 
-/** Aborts the signal of `work` at the first signal; a second one ends the process, and what it has started with it. */
+/** Aborts `work` at the first process signal. The second one exits the process. */
 export async function untilStopped<T>(
   { io }: Pick<Input, 'io'>,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,4 +1,4 @@
-/** What `--watch` and `top` have in common: to look again and again, as a picture on a terminal and as lines elsewhere. */
+/** Shared by `--watch` and `top`: refreshes a screen on a terminal, and prints lines elsewhere. */
 
 import type { ReadStream } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
@@ -13,25 +13,25 @@ import { untilStopped } from './until-stopped.ts';
 
 export interface Watched<Picture extends object> {
   look(): Promise<Picture>;
-  /** Lines that stay at the top, and lines that scroll under them. `order` is one of `orders`. */
+  /** `head` stays at the top, and `body` scrolls under it. `order` is one of `orders`. */
   drawn(picture: Picture, ui: Ui, order: string): { readonly head: readonly string[]; readonly body: string };
-  /** Without a terminal. */
+  /** The output without a terminal. */
   text(picture: Picture): string;
-  /** With `--json`. */
+  /** The output with `--json`. */
   data(picture: Picture): object | null;
-  /** What the key `s` goes through. */
+  /** The sort orders that the key `s` cycles through. */
   readonly orders?: readonly [string, ...string[]];
 }
 
 type Watching = Pick<Input, 'io' | 'json' | 'ui'>;
 
-/** A terminal that passes every key on sends Ctrl-C as a character. */
+/** In raw mode a terminal sends Ctrl-C as a character. */
 const ends = ['q', 'Q', '\u0003'];
 const longestLookMs = 10_000;
-/** Of the head: how to go on. */
+/** Number of lines in the head with the keys. */
 const ownLines = 1;
 
-/** Ends at q, Ctrl-C and signals. The first look has to succeed; later ones that fail are shown, and tried again. */
+/** Ends at q, Ctrl-C and signals. Throws if the first look fails; later failures are shown and retried. */
 export async function watch<Picture extends object>(
   { io, json, ui }: Watching,
   everyMs: number,
@@ -75,7 +75,7 @@ export async function watch<Picture extends object>(
   return { data: null, text: '' };
 }
 
-/** A list, as its command prints it once. */
+/** Watches the output of a list command. */
 export const watchList = (
   input: Pick<Input, 'io' | 'json' | 'ui' | 'argv'>,
   everyMs: number,
@@ -88,11 +88,11 @@ export const watchList = (
     data: ({ data }) => data,
   });
 
-/** As wide as the window is now. */
+/** A Ui with the current width of the window. */
 const uiNow = ({ io, ui, json }: Watching): Ui =>
   createUi({ colour: ui.colour, columns: io.isTTY.stdout && !json ? io.columns : null });
 
-/** A look, if it does not take too long. It rejects as soon as the signal aborts: a server that is silent does not hold up the end. */
+/** Limits the time of a look. Rejects at once when the signal aborts, so that a silent server does not delay the exit. */
 async function inTime<T>(clock: Clock, looking: Promise<T>, signal: AbortSignal | null): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const late = (): never => {
@@ -118,7 +118,7 @@ function linesOf<Picture extends object>(
 ): string[] {
   if (picture instanceof Error) {
     const { code, message } = explain(picture);
-    // In lines that fit: its end says what to do.
+    // Wrapped, not cut: the end of the message says what to do.
     const lines = wrapped(plain(`${code}: ${message}`), io.columns);
     return [...lines.map((line) => ui.paint('red', line)), `Looking again every ${span(everyMs)}; q ends.`];
   }
@@ -130,7 +130,7 @@ function linesOf<Picture extends object>(
   const lines = body.split('\n');
   const room = Math.max(1, io.rows - 1 - ownLines - head.length);
   const isLong = lines.length > room;
-  const shown = isLong ? Math.max(1, room - 1) : room; // one line says that there are more
+  const shown = isLong ? Math.max(1, room - 1) : room; // one line shows the position
   view.keepWithin(lines.length - shown);
   const { first } = view;
   const below = lines.length - first - shown;
@@ -158,16 +158,16 @@ const clearLine = '\u001b[K';
 const clearBelow = '\u001b[J';
 
 export interface Screen {
-  /** One write without clearing first, so nothing flickers. Lines that do not fit are cut, and so are those below the last row. */
+  /** Draws in one write, without clearing first, so nothing flickers. Cuts lines that are too long, and those below the last row. */
   draw(lines: readonly string[]): void;
-  /** Gives the terminal back as it was, with the last picture on it. */
+  /** Restores the terminal and leaves the last picture on it. */
   end(): void;
 }
 
 export interface ScreenListeners {
-  /** What one or several keys send. */
+  /** Called with the characters of one or several keys. */
   readonly onKeys: (keys: string) => void;
-  /** The window has another size. */
+  /** Called when the size of the window has changed. */
   readonly onResize: () => void;
 }
 
@@ -197,7 +197,7 @@ export function openScreen(
   };
 }
 
-/** A line that would wrap loses its colours with its end. */
+/** Cuts a line that would wrap. It loses its colours. */
 function fitting(line: string, columns: number): string {
   const text = stripVTControlCharacters(line);
   return columnsOf(text) <= columns ? line : cutTo(text, columns);
@@ -205,11 +205,11 @@ function fitting(line: string, columns: number): string {
 
 export type Scroller = ReturnType<typeof createScroller>;
 
-/** @param orders what the key `s` goes through */
+/** @param orders the sort orders that the key `s` cycles through */
 export function createScroller(orders: readonly [string, ...string[]]) {
   let [first, order] = [0, 0];
   return {
-    /** Of the body, at the top of the screen. */
+    /** Index of the first visible line of the body. */
     get first() {
       return first;
     },
@@ -217,7 +217,7 @@ export function createScroller(orders: readonly [string, ...string[]]) {
       return orders[order]!;
     },
     isOrdered: orders.length > 1,
-    /** `false`: a key that says nothing here. */
+    /** `false` = the key has no meaning here. */
     takes(keys: string, rows: number): boolean {
       if (keys === 's' && orders.length > 1) order = (order + 1) % orders.length;
       else {
@@ -227,14 +227,14 @@ export function createScroller(orders: readonly [string, ...string[]]) {
       }
       return true;
     },
-    /** Not beyond what there is. */
+    /** Limits the scroll position. */
     keepWithin(most: number): void {
       first = Math.max(0, Math.min(first, most));
     },
   };
 }
 
-/** By how many lines these keys scroll: the arrows, page up and down, home and end, and those of vi. */
+/** Number of lines to scroll: arrows, page up and down, home and end, and the keys of vi. `null` = another key. */
 function stepOf(keys: string, rows: number): number | null {
   const page = Math.max(1, rows - 8);
   const steps: Readonly<Record<string, number>> = {

@@ -62,7 +62,7 @@ export const workFlags = {
   logLevel: logLevelFlag,
 } as const;
 
-/** A worker of a queue that was mistyped would wait there for ever. */
+/** A worker on a mistyped queue would wait for ever. */
 function checkKnown({ queues }: App, named: readonly string[]): void {
   const unknown = named.find((queue) => !queues.includes(queue));
   if (unknown === undefined) return;
@@ -125,7 +125,7 @@ export async function runWorker(
       bar.add(1);
       if (endingOf(event) === 'dead') deadLetters++;
     }
-    // A worker that stays outlives an outage. One that was started for a task must not hang in it.
+    // A permanent worker survives an outage of the backend. A worker with a limited task fails instead of hanging.
     if (event.type === 'backend.failed' && batch && failure === null) {
       failure = event.error;
       stop();
@@ -149,7 +149,7 @@ export async function runWorker(
       ...(flags.once ? { once: true } : {}),
       ...(flags.drain ? { untilIdle: true } : {}),
       ...given({ maxJobs, maxRuntimeMs: maxRuntime, maxMemoryBytes: maxMemory, leaseMs: lease }),
-      schedules: schedules && !batch, // there the tick comes first, so that its jobs are part of the batch
+      schedules: schedules && !batch, // a batch ticks first, so that the jobs of schedules are part of it
       ...metricsOf(flags, io.env),
       signals: io.signals,
       logger: false,
@@ -177,7 +177,7 @@ export async function runWorker(
   };
 }
 
-/** The key is not on the command line, which every user of the machine can read. */
+/** The key comes from the environment, because every user of the machine can read the command line. */
 function metricsOf(
   { metricsPort: port, metricsHost: host }: Pick<WorkFlags, 'metricsPort' | 'metricsHost'>,
   { LONGSHORE_METRICS_KEY: key }: NodeJS.ProcessEnv,
@@ -194,7 +194,7 @@ function summaryText({ durationMs, released }: WorkerSummary, settled: number, d
   return `${parts.join(', ')}.`;
 }
 
-/** Log lines go to stdout, or with `--json`, where stdout is for the summary, to stderr. Returns how to end it. */
+/** Writes log lines to stdout, or to stderr with `--json`, because stdout is for the summary. Returns a function that ends it. */
 async function startLog(
   app: App,
   { io, ui, json }: Pick<Input, 'io' | 'ui' | 'json'>,
@@ -252,7 +252,7 @@ export const dev = defineCommand({
   exits: { 0: 'stopped by Ctrl-C or SIGTERM, drained' },
   async run(input) {
     const { io, flags, json, args } = input;
-    input.session.configPath(); // without one there is nothing to wait for; a broken one waits to be saved
+    input.session.configPath(); // throws if there is no config; a broken config waits for the next save
     if (flags.watch !== false && !json && io.supervised && !io.supervisor) {
       const code = await io.supervised(input.argv, {
         note: (text) => input.note(text),

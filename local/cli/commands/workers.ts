@@ -85,7 +85,7 @@ const list = defineCommand({
 
 type Totals = ReturnType<typeof totalsOf>;
 
-/** Slots and memory are those of healthy workers: what the others ran may run elsewhere by now. */
+/** Slots and memory of healthy workers only: the jobs of the others may run elsewhere by now. */
 function totalsOf(rows: readonly Row[]) {
   const sum = (value: (row: Row) => number) => rows.reduce((all, row) => all + value(row), 0);
   const of = (state: WorkerHealth) => sum((row) => (row.state === state ? 1 : 0));

@@ -1,4 +1,4 @@
-/** Which of the user's files could not be loaded, and where in it. Node says it in different places, or nowhere. */
+/** Finds the user's file that could not be loaded, and the line. Node reports it in several ways, or not at all. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { firstUsersFrame } from '../output/stack.ts';
 export interface Spot {
   readonly path: string;
   readonly line: number;
-  /** From 1; `null` = not known. */
+  /** Starts at 1; `null` = not known. */
   readonly column: number | null;
 }
 
-/** The files that Node loads from now on, until `end` is called. */
+/** Records the files that Node loads, until `end` is called. */
 export function watchLoads(): { readonly urls: readonly string[]; end(): void } {
   const urls: string[] = [];
   const hooks = registerHooks({
@@ -27,7 +27,7 @@ export function watchLoads(): { readonly urls: readonly string[]; end(): void } 
   return { urls, end: () => hooks.deregister() };
 }
 
-/** `null`: no file that was loaded is known to be the one. */
+/** `null` = not found in the loaded files. */
 export function spotOf(error: unknown, urls: readonly string[]): Spot | null {
   if (!(error instanceof Error)) return null;
   const stack = error.stack ?? '';
@@ -42,7 +42,7 @@ export function spotOf(error: unknown, urls: readonly string[]): Spot | null {
   return { path: frame.path, line: line!, column: column! };
 }
 
-/** From what Node puts before an error: `file:///app/jobs.ts:3`, some lines, and a mark below the column where it knows it. */
+/** Parses the text that Node prints before an error: `file:///app/jobs.ts:3`, some lines, and a mark under the column if it is known. */
 function spotIn(text: string): Spot | null {
   const [, file, line, rest = ''] = /^(\S+):(\d+)\n((?:.*\n){0,10})/.exec(text) ?? [];
   if (file === undefined || file.startsWith('node:')) return null;
@@ -51,13 +51,13 @@ function spotIn(text: string): Spot | null {
   return { path, line: Number(line), column: marked === undefined ? null : marked.length + 1 };
 }
 
-/** Of a JSON file Node says the path in front, and the spot at the end. */
+/** For a JSON file, Node puts the path at the front of the message and the place at the end. */
 function jsonSpot({ message }: Error): Spot | null {
   const [, path, line, column] = /^(.+\.json): .*\(line (\d+) column (\d+)\)$/s.exec(message) ?? [];
   return path === undefined ? null : { path, line: Number(line), column: Number(column) };
 }
 
-/** A program is only asked for its newest files: the one with the error is among the last that were loaded. */
+/** Only the newest files are checked: the broken one was loaded among the last. */
 const mostChecked = 20;
 
 function checked(urls: readonly string[]): Spot | null {
@@ -77,7 +77,7 @@ function importerOf(message: string, urls: readonly string[]): Spot | null {
   return importer === undefined ? null : (importIn(importer, wanted!) ?? importOf(wanted, urls));
 }
 
-/** The newest file that names it. */
+/** The import in the newest file that has it. */
 function importOf(wanted: string | undefined, urls: readonly string[]): Spot | null {
   const own = urls.filter((url) => url.startsWith('file:') && !url.includes('/node_modules/'));
   for (const url of wanted === undefined ? [] : own.toReversed()) {
@@ -87,7 +87,7 @@ function importOf(wanted: string | undefined, urls: readonly string[]): Spot | n
   return null;
 }
 
-/** The line whose quoted text ends with the name of what it imports. */
+/** The line with a quoted text that ends with the file name. */
 function importIn(path: string, wanted: string): Spot | null {
   if (!existsSync(path)) return null;
   const name = basename(wanted);
@@ -96,7 +96,7 @@ function importIn(path: string, wanted: string): Spot | null {
   return line < 0 ? null : { path, line: line + 1, column: null };
 }
 
-/** What is there under nearly the name of a file that is missing: ` Did you mean ./lib/help.ts?` */
+/** Suggests a file with a similar name for a missing one: ` Did you mean ./lib/help.ts?` */
 export function similarFile(message: string): string {
   const [, wanted = ''] = missing.exec(message) ?? [];
   const folder = dirname(wanted);

@@ -19,14 +19,14 @@ import { similarFile, spotOf, watchLoads } from './broken-file.ts';
 export interface Config {
   readonly path: string;
   readonly app: App;
-  /** Opens the backend, or all that the config names, which then know the queues of the app. */
+  /** Opens the backend, or all backends by name. */
   readonly backend: () => Promise<QueueBackend | Backends>;
-  /** Opens the store that stands beside it, or the stores by the names of their backends; `undefined` when the config names none. */
+  /** Opens the store beside the backend, or the stores by the names of their backends; `undefined` = the config has none. */
   readonly store: () => Promise<Partial<Stores> | RoutingOptions['store']>;
   readonly failover: RoutingOptions['failover'];
-  /** What `longshore simulate` runs when the command line names no file. */
+  /** The entry of `longshore simulate`, if the command line has none. */
   readonly simulation: Simulations | undefined;
-  /** Who may use the dashboard on an address that others reach. */
+  /** Authorization of the dashboard on a public address. */
   readonly dashboard: DashboardConfig | undefined;
 }
 
@@ -41,7 +41,7 @@ interface Simulations extends Partial<SimulationConfig> {
   readonly functions?: FunctionsSimulationConfig;
 }
 
-/** In this order; the first that exists is taken. */
+/** Tried in this order. */
 export const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs'].map(
   (ending) => `longshore.config.${ending}`,
 );
@@ -97,7 +97,7 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
   };
 }
 
-/** `module.exports` of a CommonJS module is its default: Node sees some of its members only. */
+/** For a CommonJS module, takes the members of `module.exports`: Node exports only some of them by name. */
 function withDefault(module: Record<string, unknown>): Record<string, unknown> {
   const { default: whole, 'module.exports': _, ...named } = module;
   return typeof whole === 'object' && whole !== null ? { ...whole, ...named } : module;
@@ -114,7 +114,7 @@ function checkSimulation(shown: string, simulation: unknown): void {
   );
 }
 
-/** @param flag comes before LONGSHORE_CONFIG. Throws `CONFIG` when there is none. */
+/** Throws `CONFIG` if there is no config. @param flag the value of `--config`, which comes before LONGSHORE_CONFIG */
 export function findConfig({ cwd, env }: Pick<Io, 'cwd' | 'env'>, flag: string | undefined): string {
   const [given, named] =
     flag === undefined ? [env.LONGSHORE_CONFIG || undefined, 'LONGSHORE_CONFIG'] : [flag, '--config'];
@@ -133,7 +133,7 @@ export function findConfig({ cwd, env }: Pick<Io, 'cwd' | 'env'>, flag: string |
   return path;
 }
 
-/** What the config exports, or what its function gives. */
+/** The exported value. If it is a function, its result. */
 async function opened(what: string, exported: unknown): Promise<unknown> {
   try {
     return await (typeof exported === 'function' ? exported() : exported);
@@ -174,7 +174,7 @@ async function openStore(shown: string, exported: unknown): Promise<Partial<Stor
   return store as Partial<Stores> | undefined;
 }
 
-/** One, or several by the names of their backends. */
+/** Accepts one store, or several by the names of their backends. */
 function checkStore(shown: string, store: unknown): void {
   if (store instanceof Promise) return;
   const all = [store, ...Object.values(store ?? {})] as (Partial<Stores> | null | undefined)[];
@@ -185,7 +185,7 @@ function checkStore(shown: string, store: unknown): void {
   );
 }
 
-/** By shape, not by class: the config may import another copy of Longshore. */
+/** Checks the shape and not the class, because the config may import another copy of Longshore. */
 function isApp(value: unknown): value is App {
   const app = value as Partial<App> | null | undefined;
   return (
@@ -193,7 +193,7 @@ function isApp(value: unknown): value is App {
   );
 }
 
-/** Several by name; one may be a function that returns it, too. */
+/** Several backends by name. Each may be a function that returns the backend. */
 const hasDefault = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, 'default');
 
@@ -250,7 +250,7 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object of another kind' : `a ${typeof value}`;
 }
 
-/** Throws `USAGE` for a name that there is not, or that this config does not use. @param name 'default' where none is given */
+/** Throws `USAGE` for an unknown name. @param name without it, 'default' */
 export function only(
   backend: QueueBackend | Backends,
   name: string | undefined,

@@ -1,24 +1,24 @@
-/** Flags that several commands have. */
+/** Flags that several commands share. */
 
 import { usage } from '../errors.ts';
 import { duration, integer, name } from './values.ts';
 
 export interface Flag<T = unknown> {
-  /** As commander takes them: `--max-jobs <n>`, `--yes`, `--no-watch`. */
+  /** In the form of commander: `--max-jobs <n>`, `--yes`, `--no-watch`. */
   readonly flags: string;
   readonly text: string;
   /** Without it the flag is a switch. */
   readonly parse?: (text: string) => T;
   readonly fallback?: T;
-  /** The fallback as one would type it. */
+  /** The fallback as a user would type it. */
   readonly fallbackText?: string;
-  /** Names of flags that cannot stand beside it. */
+  /** Names of flags that cannot be combined with it. */
   readonly conflicts?: readonly string[];
 }
 type Parsed<T> = Pick<Flag, 'flags' | 'text'> & { readonly parse: (text: string) => T };
 type Filled<T> = Parsed<T> & { readonly fallback: T; readonly fallbackText: string };
 
-/** @param parse without it the flag is a switch. @param fallback as one would type it */
+/** @param parse without it the flag is a switch. @param fallback as a user would type it */
 export function flag(flags: string, text: string): Pick<Flag, 'flags' | 'text'>;
 export function flag<T>(flags: string, text: string, parse: (text: string) => T): Parsed<T>;
 export function flag<T>(flags: string, text: string, parse: (text: string) => T, fallback: string): Filled<T>;
@@ -41,7 +41,7 @@ export const watchFlags = {
   every: flag('--every <duration>', 'how often to look with --watch (2s)', duration(200)),
 } as const;
 
-/** How often to look; `null` = once. Throws `USAGE` for --every alone. */
+/** The interval of `--watch`; `null` = look once. Throws `USAGE` for `--every` without `--watch`. */
 export function watchEveryMs({
   watch,
   every,

@@ -1,11 +1,11 @@
-/** Packages that only a development tool needs, and that may not be installed. */
+/** Optional packages that only development tools need. */
 
 import { existsSync } from 'node:fs';
 import { CliError } from '../errors.ts';
 
 /**
- * Throws `CONFIG` unless all are installed. Each is looked for with `import.meta.resolve` of a literal, so that the one who
- * reads the code, a test included, sees what is needed.
+ * Throws `CONFIG` unless all packages are installed. Callers use `import.meta.resolve` with a literal, so that readers and tests see
+ * which packages are needed.
  */
 export function checkPackages(
   needed: Readonly<Record<string, () => string>>,

@@ -1,4 +1,4 @@
-/** Texts of the command line as values. Each parser throws `InvalidArgumentError`, which commander completes. */
+/** Parsers of command line values. Each throws `InvalidArgumentError`, and commander adds the flag to its message. */
 
 import { InvalidArgumentError } from 'commander';
 import { namePattern } from '../../../core/base/checks.ts';
@@ -58,7 +58,7 @@ export function oneOf<const T extends string>(names: readonly T[]): (text: strin
   };
 }
 
-/** The name of a queue, job, schedule or key id: what may be such a name at all. */
+/** The name of a queue, job or schedule, or a key id. */
 export function name(text: string): string {
   if (!namePattern.test(text)) throw wrong('1 to 128 of A-Z a-z 0-9 . _ -');
   return text;
@@ -69,7 +69,7 @@ export function kid(text: string): string {
   return text;
 }
 
-/** A job's id. What `newId` of an app may make, so that a glob or a path is refused at once. */
+/** A job's id, in the form that `newId` of an app may return. Refuses globs and paths. */
 export const id = name;
 
 export function priority(text: string): number {
@@ -86,13 +86,13 @@ export function idempotencyKey(text: string): string {
   return text;
 }
 
-/** Any text: what is looked for may be anything. */
+/** Any text of 1 to 1000 characters. */
 export function words(text: string): string {
   if (text.length === 0 || text.length > 1_000) throw wrong('1 to 1000 characters');
   return text;
 }
 
-/** With a time zone, because the machine that types it and the one that runs it may have different ones. */
+/** The time zone is required, because the worker may have another one than the user's machine. */
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
 
 export function moment(text: string): Date {
@@ -107,7 +107,7 @@ function wrong(expected: string, more = ''): InvalidArgumentError {
   return new InvalidArgumentError(`Expected ${expected}.${more}`);
 }
 
-/** The members that have a value: a flag that was not given leaves no member behind. */
+/** Removes members without a value. */
 export const given = <T extends object>(
   members: T,
 ): { readonly [Name in keyof T]?: Exclude<T[Name], undefined> } =>

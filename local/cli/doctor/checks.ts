@@ -1,4 +1,4 @@
-/** Queues, workers, schedules and clocks as they are now; signing keys, and messages that they do not verify. */
+/** Checks of queues, workers, schedules, clocks and signing keys, and of messages that the keys do not verify. */
 
 import { hostname } from 'node:os';
 import type { Check, Looked, Problem } from '../../../core/contract/diagnosis.ts';
@@ -10,9 +10,9 @@ import { type Answer, deadLettersWithin, schedulesTicked } from '../commands/hea
 import { count, span, when } from '../output/ui.ts';
 import type { DoctorFacts } from './facts.ts';
 
-/** Delays and leases are told apart by less. */
+/** A smaller clock skew has no effect on delays and leases. */
 const leastSkewMs = 1_000;
-/** As long as a lease by default. */
+/** The default length of a lease. */
 const grossSkewMs = 30_000;
 const mostLateMs = 120_000;
 
@@ -146,14 +146,14 @@ function lookedAt(where: string, [ok, text, remedy = '']: Answer): Looked {
 }
 
 const dayMs = 86_400_000;
-/** Unsigned messages that are refused so soon need somebody to look at their producers. */
+/** A warning if unsigned messages will be refused within this time: their producers must sign by then. */
 const soonMs = 7 * dayMs;
 /** Longer than a roll-out takes. */
 const longMs = 30 * dayMs;
 /** The signing key, and the one before or after it. */
 const usualKeys = 2;
 const looked = 500;
-/** By name, the first ones. */
+/** Only the first schedules by name are checked. */
 const mostSchedules = 1_000;
 
 export const staticKeyChecks: readonly Check<DoctorFacts>[] = [
@@ -247,7 +247,7 @@ export const liveKeyChecks: readonly Check<DoctorFacts>[] = [
 
 export const noKeyRing = { because: 'there is no key that can be used' };
 
-/** `null`: there is none, as keys.missing says. */
+/** `null` = no usable key, which the check `keys.missing` reports. */
 export function keyRingOf({ keyRing }: DoctorFacts['app']): KeyRing | null {
   try {
     return keyRing();

@@ -1,6 +1,6 @@
 /**
- * The files of a deployment that lie beside the config, against what the jobs need: host.json, and a CloudFormation template with queues, the
- * functions behind them, and how the two are tied together.
+ * Checks the deployment files beside the config against the needs of the jobs: host.json, and a CloudFormation template with its queues,
+ * functions and event source mappings.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -37,11 +37,11 @@ interface MappingProperties {
   readonly ScalingConfig?: { readonly MaximumConcurrency?: number | string };
 }
 
-/** A queue that calls a function. */
+/** A queue that triggers a function. */
 interface Source {
-  /** For people. */
+  /** The place that a finding names. */
   readonly where: string;
-  /** Of SQS, without the ending of a lane or of FIFO. */
+  /** Name of the SQS queue, without the suffix of a lane or `.fifo`. */
   readonly name: string;
   readonly queue: QueueProperties;
   readonly mapping: MappingProperties;
@@ -59,18 +59,18 @@ interface TemplateFacts {
   isScheduled(): boolean;
 }
 
-/** What AWS takes where nothing is given. */
+/** The defaults of AWS. */
 const usual = { timeoutS: 3, hiddenS: 30, batch: 10, keptS: 345_600 };
-/** AWS's own rule, so that a function that is throttled may try again. */
+/** AWS recommends this factor, so that a throttled function can retry. */
 const visibilityFactor = 6;
 const largestBatch = 10;
 const mostReceives = 1_000;
-/** Deliveries beside those of the attempts: a function that is throttled or killed spends them too. */
+/** Extra deliveries besides the attempts: throttled or killed functions also use up deliveries. */
 const spareReceives = 5;
 
 type Resources = Readonly<Record<string, { readonly Type?: string; readonly Properties?: object }>>;
 
-/** Throws `CONFIG` for a file that is no template in JSON. */
+/** Throws `CONFIG` if the file is not a template in JSON. */
 function resourcesIn(path: string): Resources {
   try {
     const { Resources: resources } = JSON.parse(readFileSync(path, 'utf8'));
@@ -255,7 +255,7 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
 const timeoutOf = ({ run }: Source): number => Number(run.Timeout ?? usual.timeoutS);
 const isYes = (value: unknown): boolean => value === true || value === 'true';
 
-/** Of the queue of the app whose name the queue of SQS has at its end. */
+/** The needs of the app's queue whose name is the end of the SQS queue's name. */
 function needsOf({ name }: Source, { app, needsOf }: TemplateFacts): QueueNeeds {
   const own = app.queues.filter((queue) => name === queue || name.endsWith(`-${queue}`));
   const [longest = ''] = own.toSorted((a, b) => b.length - a.length);
@@ -268,8 +268,8 @@ interface HostFacts {
 }
 
 /**
- * Only for files that are there. Where serverless.yml stands alone, it is said that nobody can look at it.
- * @param template its path, in place of the packaged one
+ * Makes checks for the files that exist. A serverless.yml without its packaged template is reported as not checked.
+ * @param template path of a template that replaces the packaged one
  */
 export function deploymentChecks(app: App, folder: string, template: string | undefined): Check[] {
   const checks: Check[] = [];
@@ -295,7 +295,7 @@ export function deploymentChecks(app: App, folder: string, template: string | un
 
 const packagedTemplate = join('.serverless', 'cloudformation-template-update-stack.json');
 
-/** In this folder, or in one above it as far as that of the package. */
+/** Looks for a file in this folder and its parents, up to the folder of the package. */
 function above(folder: string, name: string): string | null {
   for (let at = folder; ; at = dirname(at)) {
     const path = join(at, name);
@@ -304,7 +304,7 @@ function above(folder: string, name: string): string | null {
   }
 }
 
-/** Every job may run for less. */
+/** A check that the `timeoutMs` of every job is below a limit. */
 const limit = (
   id: string,
   [name, msOf]: readonly [string, (settings: HostSettings) => number],

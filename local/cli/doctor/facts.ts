@@ -1,4 +1,4 @@
-/** What the checks of the command line look at. What several of them ask is asked once. */
+/** The facts for the checks. Each is loaded once. */
 
 import { dirname } from 'node:path';
 import { onDemand } from '../../../core/base/lazy.ts';
@@ -12,7 +12,7 @@ import type { Input } from '../definition.ts';
 export type DoctorFacts = Awaited<ReturnType<typeof doctorFacts>>;
 
 export interface DoctorLimits {
-  /** More dead letters are a finding. */
+  /** More dead letters than this are a finding. */
   readonly maxDead: number;
 }
 
@@ -27,9 +27,9 @@ export async function doctorFacts(input: Pick<Input, 'session' | 'io'>, limits: 
     limits,
     health,
     stats: health.stats,
-    /** Where the config is, and with it the files that describe a deployment. */
+    /** The folder of the config, in which the deployment files are looked for. */
     folder: dirname(path),
-    /** By the queue's own clock, where it has one. */
+    /** The time of the queue's clock, or of this machine if the queue has none. */
     now: onDemand(async () => (await (await session.backend()).now?.()) ?? io.clock.now()),
     /** Heartbeats of workers that are not gone. */
     beats: onDemand(async () => {

@@ -1,4 +1,4 @@
-/** Runs checks side by side, each for so long and no longer. None of them can end the others. */
+/** Runs checks side by side, each with a time limit. A failure does not stop the others. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { Check, Looked, Problem, Severity } from '../../../core/contract/diagnosis.ts';
@@ -11,7 +11,7 @@ export interface Finding extends Required<Problem> {
 }
 
 export interface Diagnosis {
-  /** How many were run, those that could look at nothing among them. */
+  /** Number of checks, including those that could not run. */
   readonly checks: number;
   readonly findings: readonly Finding[];
   readonly notChecked: readonly { readonly id: string; readonly because: string }[];
@@ -20,8 +20,8 @@ export interface Diagnosis {
 export const severities: readonly Severity[] = ['error', 'warning', 'note'];
 
 /**
- * @param limitMs for each; only work that waits can be given up
- * @param because why they may fail: then a failure says no more than that nobody could look
+ * @param limitMs the time limit of each check; it cannot interrupt synchronous work
+ * @param because a known reason for failures: a check that fails then counts as not checked
  */
 export async function runChecks(
   checks: readonly Check[],
@@ -49,7 +49,7 @@ export const together = (parts: readonly Diagnosis[]): Diagnosis => ({
   notChecked: parts.flatMap(({ notChecked }) => notChecked),
 });
 
-/** None of these is run. */
+/** The result for checks that do not run. */
 export const skipped = (checks: readonly Check[], because: string): Diagnosis => ({
   checks: checks.length,
   findings: [],
@@ -80,7 +80,7 @@ async function look(
 
 const styles: Readonly<Record<Severity, Style>> = { error: 'red', warning: 'yellow', note: 'cyan' };
 
-/** @param width of a terminal, `null` = lines may be of any length */
+/** @param width the width of the terminal; `null` = no limit */
 export function showDiagnosis(
   { checks, findings, notChecked }: Diagnosis,
   ui: Ui,

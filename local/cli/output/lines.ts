@@ -1,4 +1,4 @@
-/** One event as one line for people; `null` for what they need not see. */
+/** Formats an event as a log line. `null` = the event is not shown. */
 
 import { isWait, type LongshoreEvent } from '../../../core/base/events.ts';
 import { masked } from '../../../core/base/mask.ts';
@@ -17,7 +17,7 @@ export function eventLine(event: LongshoreEvent, ui: Ui, now: number): string | 
   return [text, ...under].join('\n');
 }
 
-/** What a job has in common with the lines of other programs that the same request went through. */
+/** Request id and trace of the job, as other programs log them for the same request. */
 function causeOf({
   requestId,
   traceparent,
@@ -29,14 +29,14 @@ function causeOf({
   return traceparent === null ? request : `${request} traceparent=${traceparent}`.trim();
 }
 
-/** The time, the sign and what it is about. */
+/** Width of the time and the sign. */
 const headWidth = 12;
 const nameWidth = 20;
-/** In a smaller window there is no room for text beside the names. */
+/** In a narrower window, a text that does not fit beside its name goes under it. */
 const leastWidth = 70;
 const underAt = ' '.repeat(headWidth);
 
-/** On a terminal a long text goes on under itself, and a long name has a line of its own. */
+/** On a terminal, wraps a long text with an indent, and puts a long name on a line of its own. */
 export function eventLineText([sign, style, what, detail]: EventLine, ui: Ui, now: number): string {
   const time = new Date(now).toTimeString().slice(0, 8);
   const head = `${ui.paint('dim', time)}  ${ui.paint(style, sign)} `;
@@ -138,7 +138,7 @@ function partsOf(event: LongshoreEvent): EventLine | null {
   }
 }
 
-/** Most errors of a backend say themselves what it was doing. */
+/** Adds the operation to the message, unless the message already has it. */
 const once = (during: string, message: string): string =>
   message.includes(during) ? message : `${during}: ${message}`;
 

@@ -1,4 +1,4 @@
-/** A progress bar for long work: on stderr, and only on a terminal. */
+/** A progress bar on stderr, only on a terminal. */
 
 import type { Input } from '../definition.ts';
 
@@ -22,7 +22,7 @@ export async function startProgress(
     format: `${label} [{bar}] {value}/{total}  {duration_formatted}`,
     barsize: 24,
     hideCursor: true,
-    gracefulExit: false, // signals are the command's business
+    gracefulExit: false, // the command handles signals
     emptyOnZero: true,
   });
   let done = 0;
@@ -32,7 +32,7 @@ export async function startProgress(
     visible: true,
     add(more) {
       done += more;
-      most = Math.max(most, done); // new work came while the old was done
+      most = Math.max(most, done); // work may be added meanwhile
       bar.setTotal(most);
       bar.update(done);
     },
@@ -40,7 +40,7 @@ export async function startProgress(
   };
 }
 
-/** Does `work` beside a bar, which ends with it. */
+/** Shows a bar while `work` runs. */
 export async function withProgress<T>(
   input: Pick<Input, 'io' | 'json'>,
   label: string,

@@ -1,4 +1,4 @@
-/** What a simulation tells, as lines for people. */
+/** Formats the events of a simulation as log lines. */
 
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { SimulationEvent, SimulationSummary } from '../../simulate/frame.ts';
@@ -6,11 +6,11 @@ import type { Io } from '../io.ts';
 import { type EventLine, eventLine, eventLineText } from './lines.ts';
 import { count, plain, span, type Ui } from './ui.ts';
 
-/** How a cloud calls its things. */
+/** The terms of a cloud. */
 export interface Words {
   readonly platform: string;
   readonly broker: string;
-  /** Where the broker itself puts what came too often. */
+  /** The broker's dead-letter queue of a queue. */
   deadLettersOf(queue: string): string;
 }
 
@@ -76,7 +76,7 @@ function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Wo
   }
 }
 
-/** Longshore's own events are printed as everywhere else; what else the functions print is shown as it is. */
+/** Formats Longshore's events like everywhere else. Other output of the functions is printed unchanged. */
 function printedLine(text: string, ui: Ui, now: number): string | null {
   const event = eventOf(text);
   if (event === 'silent') return null;

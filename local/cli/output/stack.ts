@@ -1,20 +1,20 @@
-/** A stack trace for people: the frames of their own code, and the first of them marked. */
+/** Prints stack traces: only the user's own frames, with the first one marked. */
 
 import { isAbsolute, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { causedBy } from '../../../core/base/failure.ts';
 import { plain, type Ui } from './ui.ts';
 
-/** Of the error, and of each of its causes. */
+/** Most frames of an error, and of each of its causes. */
 const mostFrames = 8;
 
-/** Longshore itself: where it was installed, and the same files when they are run from its repository. */
+/** The folder of Longshore itself, installed or in its repository. */
 const ownRooms = fileURLToPath(new URL('../../../', import.meta.url));
 const isOwn = (path: string): boolean =>
   path.startsWith(ownRooms) && /^(core|functions|local)[/\\]/.test(path.slice(ownRooms.length));
 
 interface Frame {
-  /** `sendInvoice`; empty for what has no name. */
+  /** The function, like `sendInvoice`; empty if it has no name. */
   readonly caller: string;
   readonly path: string;
   /** `12:9` */
@@ -22,8 +22,8 @@ interface Frame {
 }
 
 /**
- * The stack as `AttemptError.stack` keeps it; empty when it has nothing to say. Frames of packages, of Node and of Longshore are
- * left out, except the first one of an error that has no others. The error's own message stands above it already.
+ * Formats a stack of `AttemptError.stack`, without the error's own message. Leaves out frames of packages, Node and Longshore; an error
+ * with no other frames keeps its first one. Empty if there are no frames.
  */
 export function stackLines(stack: string, { paint }: Pick<Ui, 'paint'>, cwd: string): string {
   const [own = '', ...causes] = stack.split(causedBy);
@@ -48,14 +48,14 @@ export function stackLines(stack: string, { paint }: Pick<Ui, 'paint'>, cwd: str
   return lines.map((line) => `    ${line}`).join('\n');
 }
 
-/** Where the user's own code was when it threw; `null` = it was not on the stack. */
+/** The first frame of the user's own code; `null` = there is none. */
 export const firstUsersFrame = (stack: string): Frame | null =>
   stack
     .split('\n')
     .flatMap((line) => frameOf(line) ?? [])
     .find(isUsers) ?? null;
 
-/** What stands before the frames, as one line. */
+/** The text before the frames, as one line. */
 const headOf = (part: string): string => plain(part.split('\n    at ', 1)[0]!).trim();
 
 function frameOf(line: string): Frame | null {

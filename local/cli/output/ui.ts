@@ -1,4 +1,4 @@
-/** Tables, colours and units for people. Nothing here is used with `--json`. */
+/** Tables, colours and units of the text output. Not used with `--json`. */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 
@@ -10,24 +10,24 @@ export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
   readonly align?: 'right';
-  /** Never cut: an id that is copied. */
+  /** Never cut, so that the user can copy an id. */
   readonly whole?: true;
-  /** Left out on a terminal with fewer columns. */
+  /** The column is left out on a terminal that is narrower than this. */
   readonly least?: number;
   /** A style for the whole cell, depending on the row. */
   readonly style?: (row: Row) => Style | null;
 }
 
-/** What stands on a line of its own under a row. */
+/** A line under a row. */
 export interface Under<Row> {
-  /** `null` = nothing. */
+  /** `null` = no line. */
   readonly text: (row: Row) => string | null;
   readonly style?: (row: Row) => Style | null;
-  /** Never cut: it says what to do. It goes on in further lines. */
+  /** Wrapped instead of cut, because the text says what to do. */
   readonly whole?: true;
 }
 
-/** What is left of a name where a line would be too long. */
+/** A name is cut to no less than this many characters. */
 const leastName = 8;
 
 export type Ui = ReturnType<typeof createUi>;
@@ -37,7 +37,7 @@ export function createUi(options: { colour: boolean; columns: number | null }) {
   const paint = (style: Style, text: string): string =>
     options.colour ? styleText(style, text, { validateStream: false }) : text;
 
-  /** One line for each row, under dim titles. On a terminal the longest names are cut until a line fits. */
+  /** One line per row, under dim titles. On a terminal the longest names are cut until a line fits. */
   function table<Row>(rows: readonly Row[], given: readonly Column<Row>[], under?: Under<Row>): string {
     const columns = given.filter(({ least = 0 }) => width === null || width >= least);
     const cells = rows.map((row) => columns.map(({ value }) => plain(value(row)).trim()));
@@ -93,7 +93,7 @@ export function createUi(options: { colour: boolean; columns: number | null }) {
   return { colour: options.colour, columns: width, paint, table, facts };
 }
 
-/** Takes from the last column, which holds the long texts, and then from the longest ones, until a line fits. */
+/** Narrows the last column, which has the long texts, then the widest ones, until a line fits. */
 function shrink(columns: readonly Column<never>[], widths: number[], width: number): void {
   const last = columns.length - 1;
   const least = (i: number) =>
@@ -107,9 +107,9 @@ function shrink(columns: readonly Column<never>[], widths: number[], width: numb
   }
 }
 
-/** One line without anything that moves a cursor, changes a colour or turns text round: it may come from outside. */
+/** Removes line breaks, control sequences and direction marks from untrusted text. */
 export function plain(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters on purpose
   const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/g;
   return stripVTControlCharacters(text).replace(unsafe, ' ');
 }
@@ -119,7 +119,7 @@ const thousands = new Intl.NumberFormat('en-US');
 /** `5,000` */
 export const number = (value: number): string => thousands.format(Math.round(value));
 
-/** A number in five characters at most: `12.5`, `9,400`, `130k`, `2.1M`. */
+/** A number in at most five characters: `12.5`, `9,400`, `130k`, `2.1M`. */
 export function short(value: number): string {
   const size = Math.abs(value);
   if (size < 10) return String(Math.round(value * 10) / 10);
@@ -127,18 +127,18 @@ export function short(value: number): string {
   return size < 999_500 ? `${Math.round(value / 1_000)}k` : `${Math.round(value / 100_000) / 10}M`;
 }
 
-/** Of less than a megabyte it tells kilobytes. */
+/** Kilobytes below 1 MB, otherwise megabytes. */
 export const bytes = (size: number): string =>
   size < 1024 ** 2 ? `${Math.round(size / 1024)} KB` : megabytes(size);
 export const megabytes = (bytes: number): string => `${number(bytes / 1024 ** 2)} MB`;
 export const when = (at: number): string => new Date(at).toISOString();
 export const count = (n: number, word: string): string => `${number(n)} ${word}${n === 1 ? '' : 's'}`;
 
-/** A job that waits longer is late, and then very late. */
+/** Jobs that wait longer than this are late. */
 const lateMs = 60_000;
 const veryLateMs = 900_000;
 
-/** How something is shown that has waited so long. */
+/** The style of a waiting time; `null` = not late. */
 export const lateness = (ms: number | null | undefined): Style | null =>
   ms == null || ms <= lateMs ? null : ms <= veryLateMs ? 'yellow' : 'red';
 
@@ -149,7 +149,7 @@ const simple = /^[\u0020-\u007e\u00a0-\u02ff]*$/;
 
 const widthOf = (grapheme: string): number => (wide.test(grapheme) ? 2 : /^\p{M}/u.test(grapheme) ? 0 : 1);
 
-/** How much room a text takes on a terminal. Chinese letters and emoji take two columns, marks above a letter none. */
+/** The width of a text on a terminal. Chinese characters and emoji take two columns, combining marks none. */
 export function columnsOf(text: string): number {
   if (simple.test(text)) return text.length;
   let sum = 0;
@@ -157,7 +157,7 @@ export function columnsOf(text: string): number {
   return sum;
 }
 
-/** As much of a text as fits, with `…` where something is missing. */
+/** Cuts a text to this width, with `…` at the cut. */
 export function cutTo(text: string, room: number): string {
   if (columnsOf(text) <= room) return text;
   if (room < 1) return '';
@@ -175,7 +175,7 @@ export const padTo = (text: string, room: number, side: 'left' | 'right'): strin
   return side === 'left' ? spaces + text : text + spaces;
 };
 
-/** Broken between words. A word that is longer than a line, such as an id or an address, stays whole. @param first room of the first line */
+/** Wraps a text between words. A word longer than a line, such as an id, stays whole. @param first width of the first line */
 export function wrapped(text: string, room: number, first = room): string[] {
   const lines: string[] = [];
   let line = '';
@@ -188,7 +188,7 @@ export function wrapped(text: string, room: number, first = room): string[] {
   return [...lines, line];
 }
 
-/** Sentences that are longer than a line are broken; what has columns or colours stays as it was made. @param width `null` = no terminal */
+/** Wraps long sentences. Lines with columns or colours stay unchanged. @param width `null` = no terminal */
 export function fitted(text: string, width: number | null): string {
   if (width === null) return text;
   const isSentence = (line: string): boolean =>

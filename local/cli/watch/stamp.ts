@@ -1,10 +1,10 @@
-/** What tells whether a file or a folder has changed. */
+/** Detects changes of a file or a folder. */
 
 import { readdirSync, statSync } from 'node:fs';
 
 /**
- * Changes when a file is written, replaced or removed, or when a folder gets or loses source files. Whatever else an app
- * writes beside its code (a database, a log) leaves the folder as it was.
+ * The stamp changes when a file is written, replaced or removed, or when source files are added to or removed from a folder. Other
+ * files in a folder (a database, a log) do not change it.
  */
 export function stampOf(path: string): string {
   try {
