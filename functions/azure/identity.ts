@@ -1,21 +1,21 @@
-/** The managed identity of an app: its tokens come from a local endpoint, so no package is needed. */
+/** The managed identity of an app: a local endpoint issues its tokens, so no package is needed. */
 
 import { config, LongshoreError } from '../../core/base/errors.ts';
 import type { Credential } from './service-bus/access.ts';
 
 interface Answer {
   readonly access_token?: unknown;
-  /** Epoch seconds, as a text. */
+  /** Epoch seconds as text. */
   readonly expires_on?: unknown;
 }
 
-/** Azure keeps this version of the endpoint: https://learn.microsoft.com/azure/app-service/overview-managed-identity */
+/** The version of the endpoint: https://learn.microsoft.com/azure/app-service/overview-managed-identity */
 const version = '2019-08-01';
 const timeoutMs = 10_000;
 
 /**
- * `null` where the app has no identity: it is not in Azure, or the identity is not switched on. The SDK caches a token and
- * asks again before it ends.
+ * `null` if the app has no identity: it is not in Azure, or the identity is not switched on. The SDK caches a token and requests a new one
+ * before it expires.
  * @param clientId of a user-assigned identity; `null` = the app's own
  */
 export function managedIdentity(
@@ -53,7 +53,7 @@ async function ask(url: URL, header: string): Promise<Answer> {
   } catch (cause) {
     throw new LongshoreError('BACKEND', 'The identity endpoint did not answer.', { cause });
   }
-  // The answer's text is not passed on: it may repeat the request.
+  // The response text is not shown: it may repeat the request.
   if (response.status >= 400 && response.status < 500) {
     throw config(
       `The identity endpoint refused with ${response.status}. Assign the identity to the app, and name it in …__clientId if it is not the app's own.`,

@@ -36,37 +36,37 @@ export { type BlobPayloadsOptions, blobPayloads } from './blob/index.ts';
 export { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from './service-bus/index.ts';
 export { type TableStoreOptions, tableStore } from './table/index.ts';
 
-/** Without `apiKeys` and `authorize` there is no function for HTTP. */
+/** An HTTP function is registered only with `apiKeys` or `authorize`. */
 export interface AzureOptions
   extends WorkerOptions,
     QueueOptions,
     Pick<ServiceBusOptions, 'foreign'>,
     OtherBackends,
     Omit<HttpOptions, 'basePath' | 'development'> {
-  /** The name of the setting that holds the connection string, or begins `…__fullyQualifiedNamespace`. */
+  /** Name of the app setting that holds the connection string, or the beginning of the setting `…__fullyQualifiedNamespace`. */
   readonly connection: string;
-  /** Keys, records and workers: Service Bus keeps none. A function is called on their first use. */
+  /** Keys, records and workers: Service Bus does not store them. A function is called on first use. */
   readonly store: Partial<Stores> | (() => Partial<Stores>);
-  /** For a namespace without a key. @default the app's managed identity */
+  /** For a namespace without a connection string. @default the app's managed identity */
   readonly credential?: Credential;
-  /** When schedules, alerts and batches are looked at: six fields, UTC. @default '0 * * * * *', every minute */
+  /** When schedules, alerts and batches are checked: a cron text of six fields, UTC. @default '0 * * * * *', every minute */
   readonly tick?: string;
   /** The `routePrefix` of host.json. @default 'api' */
   readonly routePrefix?: string;
   /**
-   * How long running jobs may continue when the host stops this instance, at most 3_000: the host ends the process 5 seconds after
-   * it has asked, and the jobs that are left must be released by then. @default 2_000
+   * How long running jobs may continue when the host stops this instance, at most 3_000. The host ends the process 5 seconds after its request,
+   * and the remaining jobs must be released by then. @default 2_000
    */
   readonly drainMs?: number;
-  /** Where events go as JSON lines; `false` = nowhere. @default the log of the call they belong to */
+  /** Receives each event as a JSON line; `false` = no log. @default the log of the call to which the event belongs */
   readonly log?: ((line: string) => void) | false;
   /** `app` of `@azure/functions`, where a bundler must see the import. @default loaded from the installed package */
   readonly functions?: FunctionsApp;
 }
 
 /**
- * Registers the app's functions: one per queue, one that looks after schedules, alerts and batches, one that purges, and one for HTTP. Opens no
- * connection before the first call: a file that throws while it is loaded leaves the host without functions.
+ * Registers the app's functions: one per queue, one for schedules, alerts and batches, one that purges, and one for HTTP. Opens no connection
+ * before the first call: a file that throws while it is loaded leaves the host without functions.
  */
 export function azure(app: App, options: AzureOptions): void {
   const { connection, credential, store, log, drainMs = 2_000, tick = '0 * * * * *' } = options;
@@ -89,8 +89,8 @@ export function azure(app: App, options: AzureOptions): void {
     // Names like %NAME% are checked later, when settings are read.
     if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);
   }
-  resolveQueues({ queues: Object.keys(queues), ...(sessions && { sessions }) }); // throws for a name that is none of them
-  // Features that depend on the store are checked when that is opened.
+  resolveQueues({ queues: Object.keys(queues), ...(sessions && { sessions }) }); // throws for an unknown name
+  // Features that depend on the store are checked when it is opened.
   const known = { ...knownAbilities.servicebus, mostSlots: Number.POSITIVE_INFINITY };
   const keepsOrder: Abilities['keepsOrder'] = (queue, order) =>
     known.keepsOrder(queue, order) && sessions?.includes(queue) === true;
@@ -117,7 +117,7 @@ export function azure(app: App, options: AzureOptions): void {
       handler: createWorker(running, queue, app.clock, options),
     });
   }
-  // Without schedules too: batches, and schedules that are made at run time, are in a store that is opened later.
+  // Registered even without schedules: batches and schedules created at run time are in a store that is opened later.
   functions.timer('longshore-schedule', {
     schedule: tick,
     handler: (_, context) =>
@@ -146,13 +146,13 @@ export function azure(app: App, options: AzureOptions): void {
   checkHost(functions.hook.appTerminate(() => running.drain()));
 }
 
-/** Loaded with the first call of a timer. */
+/** Loaded at the first call of a timer. */
 const schedule = () => import('../../core/serverless/schedule.ts');
 
-/** Once an hour, and not at its start, when everybody else purges. */
+/** Once an hour, but not on the hour, when other programs purge. */
 const purgeTimes = '0 41 * * * *';
 
-/** A function's name may have letters, digits, - and _ only. */
+/** A function's name may contain only letters, digits, - and _. */
 function namesOf(queues: Readonly<Record<string, string>>) {
   const names = new Map<string, { readonly queue: string; readonly entity: string }>();
   for (const [queue, entity] of Object.entries(queues)) {

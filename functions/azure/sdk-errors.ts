@@ -1,8 +1,8 @@
-/** What errors of all SDKs of Azure have in common. */
+/** Common parts of the errors of Azure's SDKs. */
 
 import { toError } from '../../core/base/failure.ts';
 
-/** When every address of a host refuses, the error has no text of its own, only those of its parts. */
+/** If every address of a host refuses, the error has no message of its own; only its parts have. */
 export function messageOf(error: unknown): string {
   const { message, name } = toError(error);
   if (message !== '') return message;

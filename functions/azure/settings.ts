@@ -1,4 +1,4 @@
-/** The connection of a trigger is the name of a setting. It is read here as the Functions host reads it. */
+/** A trigger's connection is the name of a setting. It is read here as the Functions host reads it. */
 
 import { config } from '../../core/base/errors.ts';
 import { managedIdentity } from './identity.ts';
@@ -7,8 +7,8 @@ import { type Access, accessOf, type Credential } from './service-bus/access.ts'
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * `NAME` holds a connection string, or `NAME__fullyQualifiedNamespace` a namespace that the app's identity may use.
- * Throws `CONFIG` when neither is set.
+ * `NAME` holds a connection string, or `NAME__fullyQualifiedNamespace` holds a namespace that the app's identity may use. Throws `CONFIG` if
+ * neither is set.
  */
 export function accessFrom(
   name: string,
@@ -32,7 +32,7 @@ export function accessFrom(
   return accessOf({ fullyQualifiedNamespace, credential: identity });
 }
 
-/** `%NAME%` in the name of a queue stands for a setting, as everywhere in a trigger. */
+/** `%NAME%` in the name of a queue refers to a setting, as everywhere in a trigger. */
 export function resolved(
   queues: Readonly<Record<string, string>>,
   env: Environment = process.env,

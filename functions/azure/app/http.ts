@@ -1,4 +1,4 @@
-/** Whatever speaks fetch, as the host calls a function with an HTTP trigger. */
+/** Serves a fetch handler as a function with an HTTP trigger. */
 
 import { createRequire } from 'node:module';
 import { config, shown } from '../../../core/base/errors.ts';
@@ -8,11 +8,11 @@ import type { TriggerMetadata } from './trigger.ts';
 type FetchHandler = (request: Request) => Promise<Response>;
 
 export interface AzureHttpOptions {
-  /** Of the function. */
+  /** Name of the function. */
   readonly name: string;
-  /** Below the `routePrefix` of host.json: `dashboard` answers `/api/dashboard` and what is below it. */
+  /** The path below the `routePrefix` of host.json: `dashboard` answers `/api/dashboard` and all paths below it. */
   readonly route: string;
-  /** Called with the first request: a file that throws while it is loaded leaves the host without functions. */
+  /** Called at the first request, because a file that throws while it is loaded leaves the host without functions. */
   readonly create: () => FetchHandler | Promise<FetchHandler>;
   /** `app` of `@azure/functions`, where a bundler must see the import. @default loaded from the installed package */
   readonly functions?: FunctionsApp;
@@ -26,13 +26,13 @@ export function azureHttp(options: AzureHttpOptions): void {
   const handler = onDemand(async () => create());
   functions.http(name, {
     methods: ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'],
-    authLevel: 'anonymous', // the handler decides who may call
+    authLevel: 'anonymous', // the handler authorizes callers
     route: `${route}/{*path}`,
     handler: (request) => answerHttp(request, handler),
   });
 }
 
-/** As the handler answers, which is made with the first request. */
+/** Answers with the handler, which is created at the first request. */
 export const answerHttp = async (
   request: HttpRequestLike,
   handler: () => Promise<FetchHandler>,
@@ -45,7 +45,7 @@ async function requestOf(request: HttpRequestLike): Promise<Request> {
 }
 
 async function resultOf(response: Response): Promise<HttpResponseInit> {
-  // Compressed bytes are no text.
+  // Compressed bytes are not text.
   const body = response.headers.has('content-encoding')
     ? new Uint8Array(await response.arrayBuffer())
     : await response.text();
@@ -56,11 +56,9 @@ async function resultOf(response: Response): Promise<HttpResponseInit> {
   };
 }
 
-/*
- * `app` of `@azure/functions` version 4, as far as Longshore uses it: a program without its types compiles.
- */
+/* `app` of `@azure/functions` version 4, as far as Longshore uses it. Typed here, so that programs without its types compile. */
 
-/** What the host passes to a function beside its trigger. */
+/** The context that the host passes to a function. */
 export interface HostContext {
   readonly triggerMetadata?: TriggerMetadata | undefined;
   trace(text: string): void;
@@ -82,7 +80,7 @@ export interface HttpResponseInit {
   readonly body?: string | Uint8Array;
 }
 
-/** The registering half of `@azure/functions`. */
+/** The part of `@azure/functions` that registers functions. */
 export interface FunctionsApp {
   serviceBusQueue(
     name: string,
@@ -112,9 +110,9 @@ export interface FunctionsApp {
 }
 
 /**
- * Throws `CONFIG` when `@azure/functions` has not found the host that is there. It then registers nothing and says so in one line:
- * the app would have no functions, and its jobs would wait.
- * @param hook what `app.hook.appTerminate` has returned
+ * Throws `CONFIG` if `@azure/functions` has not found an existing host. It would register nothing and only print one line: the app would have no
+ * functions, and its jobs would wait.
+ * @param hook the result of `app.hook.appTerminate`
  */
 export function checkHost(hook: unknown): void {
   if (typeof hook !== 'object' || hook === null) return;
@@ -122,7 +120,7 @@ export function checkHost(hook: unknown): void {
   try {
     host = createRequire(import.meta.url)('@azure/functions-core') as typeof host;
   } catch {
-    return; // no host is here, as in a test
+    return; // there is no host, as in a test
   }
   if (hook instanceof host.Disposable) return;
   throw config(

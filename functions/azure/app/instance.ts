@@ -1,4 +1,4 @@
-/** The state of one instance of a function app: connections opened on first use, running jobs, the log of each call. */
+/** The state of one instance of a function app: connections that are opened on first use, running jobs, the log of each call. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { within } from '../../../core/base/clock.ts';
@@ -22,7 +22,7 @@ import { resolved } from '../settings.ts';
 import type { HostContext } from './http.ts';
 
 export interface RunningOptions extends OtherBackends {
-  /** Names in the namespace, or settings like %NAME%, by name of the app's queue. */
+  /** Names in the namespace, or settings like %NAME%, by the app's name of the queue. */
   readonly queues: Readonly<Record<string, string>>;
   readonly sessions: ServiceBusOptions['sessions'];
   readonly foreign: ServiceBusOptions['foreign'];
@@ -35,11 +35,11 @@ export interface RunningOptions extends OtherBackends {
 export interface Started {
   readonly client: Client;
   readonly backend: ServiceBusBackend;
-  /** Of this instance; `null` where none are kept. */
+  /** Metrics of this instance; `null` if the store keeps none. */
   readonly numbers: Collector | null;
 }
 
-/** How long the jobs that are left may take to be released. */
+/** How long releasing the remaining jobs may take. */
 const releaseMs = 1_500;
 
 export type Running = ReturnType<typeof createRunning>;
@@ -48,9 +48,9 @@ export function createRunning(app: App, options: RunningOptions) {
   const { log, drainMs } = options;
   const calls = new AsyncLocalStorage<HostContext>();
   const jobs = new Set<Run>();
-  /** By queue: whether its dead letters can be sent. */
+  /** By queue: the check that its dead letters can be sent. */
   const checks = new Map<string, Promise<void>>();
-  /** What ends the pauses of calls that have failed. */
+  /** Callbacks that end the pauses of failed calls. */
   const pauses = new Set<() => void>();
   let started: Started | null = null;
   let draining = false;
@@ -63,7 +63,7 @@ export function createRunning(app: App, options: RunningOptions) {
   }
   if (log !== false) app.events.on(logLines(write));
 
-  /** Throws `CONFIG` when the app cannot start: no signing key, no store. The next call tries again. */
+  /** Throws `CONFIG` if the app cannot start: no signing key, no store. The next call tries again. */
   function start(): Started {
     if (started) return started;
     app.keyRing();
@@ -89,8 +89,8 @@ export function createRunning(app: App, options: RunningOptions) {
   }
 
   /**
-   * `start()` for a call of this queue. Also throws `CONFIG` when its dead letters cannot be sent: a job that fails for good would
-   * run until Service Bus moves its message, and its error would be lost. Without an answer jobs run, and the next call asks.
+   * `start()` for a call of this queue. Also throws `CONFIG` if dead letters cannot be sent: a job that fails for good would run until Service
+   * Bus moves its message, and its error would be lost. If the check gets no answer, jobs run, and the next call repeats it.
    */
   async function startFor(queue: string): Promise<Started> {
     const it = start();
@@ -103,7 +103,7 @@ export function createRunning(app: App, options: RunningOptions) {
     return it;
   }
 
-  /** Resolves when no job runs, at the latest after `ms`. */
+  /** Resolves when no job is running, at the latest after `ms`. */
   function idle(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const until = app.clock.now() + ms;
@@ -119,7 +119,7 @@ export function createRunning(app: App, options: RunningOptions) {
     jobs,
     start,
     startFor,
-    /** Ends early when the host stops this instance. */
+    /** Waits. Ends early if the host stops this instance. */
     async pause(ms: number): Promise<void> {
       if (draining) return;
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -129,13 +129,13 @@ export function createRunning(app: App, options: RunningOptions) {
       pauses.delete(resolve);
       cancel();
     },
-    /** Runs `work`; events of that time go to the log of this call. */
+    /** Runs `work`; its events go to the log of this call. */
     within: <T>(context: HostContext, work: () => Promise<T>): Promise<T> => calls.run(context, work),
     failed(during: string, error: unknown): void {
       const backend = 'servicebus';
       app.events.emit({ type: 'backend.failed', backend, during, error: backendError(during, error) });
     },
-    /** Lets jobs end, releases the others, closes connections. */
+    /** Waits for running jobs, releases the remaining ones, and closes the connections. */
     async drain(): Promise<void> {
       draining = true;
       for (const end of pauses) end();

@@ -1,4 +1,4 @@
-/** What the Functions host passes with a message of Service Bus, as a lease. */
+/** Makes a lease from a message that the Functions host passes to a function. */
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
@@ -9,15 +9,15 @@ import { bodyText, countOf, type Delivery, tagsOf } from '../service-bus/message
 export type TriggerMetadata = Readonly<Record<string, unknown>>;
 
 export interface LeaseTerms {
-  /** The app's name of the queue: the metadata does not say it. */
+  /** The app's name of the queue, which is not in the metadata. */
   readonly queue: string;
   /** The host keeps the message locked until then (epoch ms). */
   readonly expiresAt: number;
 }
 
 /**
- * The lease of one message, for a trigger with `cardinality: 'one'`. Throws `CONFIG` for what is not such a message.
- * @param message what the function got: the host has parsed JSON
+ * The lease of one message, for a trigger with `cardinality: 'one'`. Throws `CONFIG` for anything else.
+ * @param message the function's first argument; the host has parsed JSON
  */
 export function leaseOf(
   message: unknown,
@@ -36,7 +36,7 @@ export function deliveryFrom(message: unknown, metadata: TriggerMetadata | undef
       `Expected the metadata of a message of Service Bus (lockToken, deliveryCount), got ${got}. Give this function a trigger with cardinality: 'one'.`,
     );
   }
-  // The host has made a number of a message id that consists of digits.
+  // The host turns a message id of digits into a number.
   const name =
     messageId === undefined || messageId === null ? `sequence-${sequenceNumber}` : texted(messageId);
   const group = sessionId === undefined || sessionId === null ? null : texted(sessionId);
@@ -55,7 +55,7 @@ const texted = (value: unknown): string => (typeof value === 'string' ? value : 
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 
-/** Without a zone the host means UTC. */
+/** A time without a zone is UTC. */
 function momentOf(value: unknown): number | null {
   if (typeof value !== 'string') return null;
   const at = Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(value) ? value : `${value}Z`);

@@ -1,6 +1,6 @@
 /**
- * Handles a message of Service Bus: runs its job, and returns when the host may complete the message. A job that runs again has
- * been sent as a copy by then. Throws when the message itself must come again.
+ * Handles a message of Service Bus: runs its job, and returns when the host may complete the message. By then a job that must run again has been
+ * sent as a copy. Throws if the message itself must be delivered again.
  */
 
 import { hostname } from 'node:os';
@@ -21,16 +21,16 @@ import { deliveryFrom } from './trigger.ts';
 export interface WorkerOptions {
   /** The `functionTimeout` of host.json, after which the host kills the process. @default 1_800_000 (30 minutes) */
   readonly functionTimeoutMs?: number;
-  /** A running job is aborted so long before it, to leave time to settle. @default 10_000 */
+  /** How long before that timeout a running job is aborted, to leave time to settle it. @default 10_000 */
   readonly marginMs?: number;
 }
 
-/** How long a job counts as running after its process has died. Leases are renewed every third of it. */
+/** How long a job counts as running after its process has died. Leases are renewed every third of this time. */
 const leaseMs = 60_000;
 /**
- * The host hands a message out again as soon as its call throws, and after `maxDeliveryCount` of them it is dead. So a call
- * that fails waits first, while the host renews the lock. A job that is to run again has one delivery left at least: the
- * first pause outlasts a short fault of a store or of the network. The later ones leave time to mend a setting.
+ * The host delivers a message again as soon as its call throws, and the message is dead after `maxDeliveryCount` deliveries. So a failed call
+ * pauses first, while the host renews the lock. The first pause outlasts a short fault of a store or of the network. Later pauses leave time to
+ * correct a setting. A job that must run again keeps at least one delivery.
  */
 const firstPauseMs = 30_000;
 const longestPauseMs = 240_000;
@@ -70,13 +70,13 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
       const bytes = numbers?.sample() ?? null;
       result = await attempt(client.app, { client, by, settler: backend.pushed }, run);
       numbers?.count(queue, result, bytes);
-      // Not waited for: the host completes the message when this returns, and the process lives on.
+      // Not awaited: the host completes the message when this returns, and the process continues.
       void numbers?.flushWhenDue(Number.POSITIVE_INFINITY);
     } finally {
       maintenance.stop();
       running.jobs.delete(run);
     }
-    // The host may stop an instance between two calls. A job that went well does not wait for the failure of another one.
+    // The host may stop an instance between two calls. A job that succeeded does not wait for the hooks of a failed one.
     const leftMs = endAt + marginMs / 2 - clock.now();
     await Promise.all([result.error && hooksEnded(client.app, leftMs), endsWritten(client, leftMs)]);
     if (!result.settled) throw lost(queue);

@@ -8,8 +8,8 @@ import { checkStorage, type StorageOptions, storageAccess } from '../storage/acc
 import { codeOf, storageError } from '../storage/errors.ts';
 
 /**
- * Loads the SDK with the first large payload. The container must exist. Give the account a lifecycle rule that removes
- * leftovers after some 120 days: longer than messages and dead letters live.
+ * Loads the SDK with the first large payload. The container must exist. Give the account a lifecycle rule that removes leftovers after some 120
+ * days, which must be longer than messages and dead letters live.
  */
 export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
   const { container } = options;
@@ -30,9 +30,9 @@ export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
 }
 
 export interface BlobPayloadsOptions extends StorageOptions {
-  /** 3 to 63 small letters, digits and hyphens. */
+  /** 3 to 63 lower-case letters, digits and hyphens. */
   readonly container: string;
-  /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
+  /** Prefix of every key; use it in a lifecycle rule. @default 'longshore/claims/' */
   readonly prefix?: string;
 }
 

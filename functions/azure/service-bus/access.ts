@@ -2,7 +2,7 @@
 
 import { config, shown } from '../../../core/base/errors.ts';
 
-/** A `TokenCredential` of `@azure/identity`. Described by its shape, so that a program without its types compiles. */
+/** A `TokenCredential` of `@azure/identity`. Typed by its shape, so that programs without its types compile. */
 export interface Credential {
   getToken(scopes: string | string[], options?: never): Promise<unknown>;
 }
@@ -42,7 +42,7 @@ export function accessOf(options: AccessOptions): Access {
 
 const hostPattern = /^[a-z0-9][a-z0-9.-]*[a-z0-9]$/i;
 
-/** A connection string is a secret: no part of it appears in an error. */
+/** A connection string is a secret: no part of it may appear in an error. */
 function checkedString(text: unknown): string {
   if (typeof text !== 'string' || !/(^|;)\s*Endpoint=sb:\/\/[^;]+/i.test(text)) {
     throw config(

@@ -1,7 +1,4 @@
-/**
- * Asks the namespace's administration for its tier, and for how its queues were made. That needs the Manage right, which an app
- * may not have: then nothing is checked.
- */
+/** Reads the namespace's tier and the settings of its queues. That needs the Manage right; without it nothing is checked. */
 
 import type { QueueProperties, ServiceBusAdministrationClient } from '@azure/service-bus';
 import { config, type LongshoreError } from '../../../core/base/errors.ts';
@@ -10,17 +7,17 @@ import type { Access } from './access.ts';
 import { serviceBusError } from './errors.ts';
 import { loadSdk } from './sdk.ts';
 
-/** Changes the client before its first use. A test redirects its requests. */
+/** Changes the client before its first use, for example so that a test redirects its requests. */
 export type Prepare = (client: ServiceBusAdministrationClient) => void;
 
-/** Of those that Azure has; the third one, Basic, is refused. */
+/** The supported tiers; the third one, Basic, is refused. */
 export type Tier = 'Standard' | 'Premium';
 
 export type Administration = NonNullable<Awaited<ReturnType<typeof openAdministration>>>;
 
 const timeoutMs = 5_000;
 
-/** `null` for an emulator, which has neither tiers nor administration. */
+/** `null` for an emulator: it has neither tiers nor administration. */
 export async function openAdministration(access: Access, prepare: Prepare = () => {}) {
   if ('connectionString' in access && /UseDevelopmentEmulator\s*=\s*true/i.test(access.connectionString))
     return null;
@@ -31,7 +28,7 @@ export async function openAdministration(access: Access, prepare: Prepare = () =
       : new ServiceBusAdministrationClient(access.fullyQualifiedNamespace, access.credential as never);
   prepare(client);
 
-  /** `null`: no right to ask. */
+  /** `null` = the Manage right is missing. */
   async function ask<T>(during: string, request: (limits: object) => Promise<T>): Promise<T | null> {
     try {
       return await request({ abortSignal: AbortSignal.timeout(timeoutMs) });
@@ -42,13 +39,13 @@ export async function openAdministration(access: Access, prepare: Prepare = () =
   }
 
   return {
-    /** `null`: no right to ask. Throws `CONFIG` for the Basic tier, `BACKEND` without an answer. */
+    /** `null` = the Manage right is missing. Throws `CONFIG` for the Basic tier, `BACKEND` if there is no answer. */
     async tier(): Promise<Tier | null> {
       const found = await ask('asking for its tier', (limits) => client.getNamespaceProperties(limits));
       if (found?.messagingSku === 'Basic') throw basic(found.name);
       return (found?.messagingSku as Tier | undefined) ?? null;
     },
-    /** Its settings. `null`: no right to ask. */
+    /** The queue's settings; `null` = the Manage right is missing. */
     queue: (entity: string): Promise<QueueProperties | null> =>
       ask(`looking at queue "${entity}"`, (limits) => client.getQueue(entity, limits)),
   };

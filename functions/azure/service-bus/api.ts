@@ -1,6 +1,6 @@
-/** The requests Longshore makes of Service Bus, in our own types: a program without the SDK's types compiles. */
+/** The requests to Service Bus, in Longshore's own types: programs without the SDK's types compile. */
 
-/** A message to send, as the SDK takes it. */
+/** A message to send, in the SDK's shape. */
 export interface BusMessage {
   readonly messageId: string;
   readonly body: Buffer;
@@ -8,19 +8,19 @@ export interface BusMessage {
   readonly applicationProperties: Readonly<Record<string, string>>;
   /** For partitions and sessions. */
   readonly sessionId?: string;
-  /** For people, in the portal: the job. */
+  /** Shown in the portal: the job. */
   readonly subject?: string;
-  /** Not delivered before. */
+  /** Not delivered before this time. */
   readonly scheduledEnqueueTimeUtc?: Date;
 }
 
-/** A message as the SDK gives it, as far as Longshore uses it. */
+/** A message of the SDK, as far as Longshore uses it. */
 export interface ReceivedMessage {
   readonly messageId?: string | number | Buffer | undefined;
   readonly body: unknown;
   /** Proof of ownership; a peeked message has none. */
   readonly lockToken?: string | undefined;
-  /** Deliveries before this one: the first has 0. */
+  /** Number of earlier deliveries: 0 at the first. */
   readonly deliveryCount?: number | undefined;
   readonly lockedUntilUtc?: Date | undefined;
   readonly enqueuedTimeUtc?: Date | undefined;
@@ -48,30 +48,30 @@ export interface Entity {
   readonly deadLetters?: true;
 }
 
-/** Rejects with the SDK's own errors; a lock that has ended is one with code `MessageLockLost`. */
+/** Rejects with the SDK's own errors; a lost lock has the code `MessageLockLost`. */
 export interface ServiceBusApi {
-  /** In as few batches as possible. One answer per message, in order: `null` = Service Bus has it. */
+  /** Sends in as few batches as possible. One answer per message, in order: `null` = Service Bus has it. */
   send(queue: string, messages: readonly BusMessage[]): Promise<(unknown | null)[]>;
-  /** Opens a link, which needs the right to send. Rejects when that, or the queue, is missing. */
+  /** Opens a link, which needs the right to send. Rejects if the right or the queue is missing. */
   openSender(queue: string): Promise<void>;
   /**
-   * `waitMs` 0 = look once; otherwise it waits for the first message. More come with it where the call before brought all it asked for.
-   * @param link of those that look: each holds 2,048 messages that are not settled. @default 0
+   * `waitMs` 0 = do not wait; otherwise it waits for the first message. It returns more messages if the previous call was filled.
+   * @param link the link to use for a look; each holds 2,048 unsettled messages. @default 0
    */
   receive(entity: Entity, max: number, waitMs: number, link?: number): Promise<ReceivedMessage[]>;
   /**
-   * Locks sessions of the queue that have messages and that nobody holds, and receives one message of each. Its lock is that of the
-   * session, which ends when the message is settled. `waitMs` 0 = look once; otherwise it waits for one session.
+   * Locks free sessions that have messages, and receives one message of each. The lock of the message is the lock of the session, which is
+   * closed when the message is settled. `waitMs` 0 = do not wait; otherwise it waits for one session.
    */
   receiveOfSessions(queue: string, max: number, waitMs: number): Promise<ReceivedMessage[]>;
-  /** Closes the session of a message that nobody settles. The delivery does not count. */
+  /** Closes the session of a message without settling it. The delivery does not count. */
   letGo(holding: Holding): void;
   complete(entity: Entity, holding: Holding): Promise<void>;
   /** Releases the message at once. The delivery counts. */
   abandon(entity: Entity, holding: Holding): Promise<void>;
   deadLetter(entity: Entity, holding: Holding, facts: DeadLetterFacts): Promise<void>;
   renew(entity: Entity, holding: Holding): Promise<Date>;
-  /** In the order of sequence numbers, beginning with `from`. Locked and scheduled messages too. */
+  /** In the order of sequence numbers, from `from` on. Includes locked and scheduled messages. */
   peek(entity: Entity, from: string, max: number): Promise<ReceivedMessage[]>;
   close(): Promise<void>;
 }

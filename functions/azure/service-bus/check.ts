@@ -1,4 +1,4 @@
-/** Asks Service Bus whether its queues can do what the jobs need: with this key or identity, and with these settings. */
+/** Checks whether the queues, their settings and the rights of this key or identity suit the jobs. */
 
 import type { QueueProperties } from '@azure/service-bus';
 import { config } from '../../../core/base/errors.ts';
@@ -17,11 +17,11 @@ import type { Administration, Tier } from './administration.ts';
 import type { Connection } from './connection.ts';
 
 export interface Checked {
-  /** `null`: an emulator, or no right to ask. */
+  /** `null` = it is an emulator, or the Manage right is missing. */
   readonly tier: Tier | null;
-  /** Entities whose settings nobody could look at: there was no right to ask. */
+  /** Entities whose settings could not be read, because the Manage right is missing. */
   readonly unknown: readonly string[];
-  /** What may be wrong with the others, a sentence each. */
+  /** Settings of the other entities that may be wrong, one sentence each. */
   readonly advice: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export async function checkQueues(
   return { tier, unknown, advice };
 }
 
-/** The queues of the namespace that these queues of the app need. */
+/** The queues of the namespace that the given queues of the app need. */
 function usesOf(
   { addressOf }: Pick<Connection, 'addressOf'>,
   names: readonly string[],
@@ -57,7 +57,7 @@ function usesOf(
   ]);
 }
 
-/** Throws unless it is there, and this key or identity may receive from it and send to it. */
+/** Throws unless the entity exists and this key or identity may receive from it and send to it. */
 function lookFor({ call }: Pick<Connection, 'call'>, { name, entity }: Use): Promise<void> {
   return call(`looking for "${entity}", which queue "${name}" needs`, async (api) => {
     await api.peek({ name: entity }, '1', 1);
@@ -65,7 +65,7 @@ function lookFor({ call }: Pick<Connection, 'call'>, { name, entity }: Use): Pro
   });
 }
 
-/** What `longshore health` shows. On an emulator there is nobody to ask. */
+/** The advice of `longshore health`. An emulator has none. */
 export async function adviceFor(
   connection: Connection,
   needsOf: (queue: string) => QueueNeeds,
@@ -80,9 +80,9 @@ export async function adviceFor(
 interface BusFacts {
   readonly connection: Connection;
   readonly uses: readonly Use[];
-  /** An emulator has none. */
+  /** Rejects for an emulator, which has no administration. */
   administration(): Promise<Administration>;
-  /** What is to be said of each queue's settings; `null` = they may not be looked at. */
+  /** Advice per queue; `null` = its settings could not be read. */
   advice(): Promise<readonly (readonly Advice[] | null)[]>;
 }
 
@@ -106,7 +106,7 @@ export function serviceBusDiagnosis(connection: Connection, { needsOf }: Diagnos
   return checksOf(serviceBusChecks, { connection, uses, administration, advice });
 }
 
-/** What `longshore doctor` says of settings. Errors lose or double jobs, warnings may. */
+/** Severities in `longshore doctor`. Errors lose or double jobs; warnings may. */
 const severities = {
   duplicates: 'error',
   sessions: 'error',
@@ -151,7 +151,7 @@ export const serviceBusChecks: readonly Check<BusFacts>[] = [
     id: 'servicebus.tier',
     severity: 'error',
     async look({ administration }) {
-      const tier = await (await administration()).tier(); // Basic throws, with the remedy
+      const tier = await (await administration()).tier(); // throws for Basic, with the remedy
       return tier === null ? { because: `the tier may not be looked at: that takes ${manage}` } : [];
     },
   },
@@ -173,26 +173,26 @@ export const serviceBusChecks: readonly Check<BusFacts>[] = [
 ];
 
 export interface Use {
-  /** Of the app's queue. */
+  /** The app's name of the queue. */
   readonly name: string;
   readonly entity: string;
   readonly keeps: 'jobs' | 'dead letters';
-  /** Whether the app takes it for one that requires sessions. */
+  /** Whether the app expects it to require sessions. */
   readonly sessions: boolean;
   /** `null` = not known. */
   readonly needs: QueueNeeds | null;
 }
 
 const minuteMs = 60_000;
-/** A message that was delivered comes again when its lock has ended, and its copy must still be known then. */
+/** A message may be delivered again when its lock has ended; the id of its copy must still be known then. */
 const leastWindowMs = 10 * minuteMs;
-/** Locks are renewed when half of their time is over. */
+/** Locks are renewed after half of their time. */
 const leastLockMs = minuteMs / 2;
-/** Enough for jobs whose process dies: other retries are copies, which begin anew. */
+/** Enough for jobs whose process dies: other retries are copies, which start at zero. */
 const usualDeliveries = 10;
-/** A retry of one dead letter receives others in passing. */
+/** Receiving one dead letter also receives its neighbours and raises their delivery counts. */
 const lettersDeliveries = 2_000;
-/** Service Bus says "never" with a time of 29,000 years. */
+/** Service Bus represents "never" as a time of 29,000 years. */
 const neverMs = 365_000 * 24 * 60 * minuteMs;
 
 type Settings = Pick<
@@ -212,7 +212,7 @@ interface Advice extends Problem {
   readonly severity: Severity;
 }
 
-/** Throws `CONFIG` for settings that lose or double jobs. Returns what may be wrong, a sentence each. */
+/** Throws `CONFIG` for settings that lose or double jobs. Returns settings that may be wrong, one sentence each. */
 export function adviceOf(settings: Settings, use: Use): string[] {
   const problems = problemsOf(settings, use);
   const refused = problems.find(({ severity }) => severity === 'error');
@@ -291,7 +291,7 @@ function problemsOf(settings: Settings, { name, entity, keeps, sessions, needs }
 
 const seconds = (ms: number): string => `${ms / 1_000} s`;
 
-/** `P1DT2H3M4.5S`. What is written otherwise is taken for endless. */
+/** Parses `P1DT2H3M4.5S`. Any other text counts as endless. */
 function msOf(text: string): number {
   const parts = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/.exec(text);
   if (!parts) return Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** What all parts of the backend share: the queues, the clock, and the SDK from its first use on. */
+/** Shared by all parts of the backend: the queues, the clock, and the SDK, which is loaded on first use. */
 
 import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
@@ -15,22 +15,22 @@ import { type QueueOptions, resolveQueues } from './queues.ts';
 import { openServiceBus } from './sdk.ts';
 
 export interface ConnectionOptions extends QueueOptions {
-  /** `Endpoint=sb://…;SharedAccessKeyName=…;SharedAccessKey=…`, of the namespace. Either this or the two below. */
+  /** `Endpoint=sb://…;SharedAccessKeyName=…;SharedAccessKey=…` of the namespace. Use either this or the next two options. */
   readonly connectionString?: string;
   /** `shop.servicebus.windows.net`, with `credential`. */
   readonly fullyQualifiedNamespace?: string;
-  /** Such as `new DefaultAzureCredential()` of `@azure/identity`. */
+  /** For example `new DefaultAzureCredential()` of `@azure/identity`. */
   readonly credential?: Credential;
   /**
-   * Records that a message is about to be replaced by its next attempt, or by a dead letter. Without it a process that is
-   * killed between the two steps leaves both messages. @default no records
+   * Records that a message will be replaced by its next attempt or by a dead letter. Without it a process that is killed between sending and
+   * completing leaves both messages. @default not recorded
    */
   readonly keys?: KeyStore;
-  /** How often the SDK tries a request again that failed through no fault of ours. @default 3 */
+  /** How often the SDK retries a request that failed because of the service or the network. @default 3 */
   readonly maxRetries?: number;
-  /** How long one try of a request may take, a receive call longer by its wait. Then another connection is opened. @default 10_000 */
+  /** Timeout of one try of a request; a receive call also has its wait. After a timeout another connection is opened. @default 10_000 */
   readonly timeoutMs?: number;
-  /** By queue: messages of other programs that are jobs here, by the rules of `foreign()`. @default they are rejected */
+  /** By queue: the rules of `foreign()` that make jobs of other programs' messages. @default such messages are rejected */
   readonly foreign?: Readonly<Record<string, Foreign>>;
   readonly clock?: Clock;
 }
@@ -47,8 +47,8 @@ export function createConnection(options: ConnectionOptions, access: () => Acces
   checkInteger('timeoutMs of serviceBus()', timeoutMs, 1_000);
   const queues = resolveQueues(options);
   const { foreign = {} } = options;
-  for (const name of Object.keys(foreign)) queues.of(name); // throws for a queue that is not configured
-  // The SDK itself would wait half a minute between two tries.
+  for (const name of Object.keys(foreign)) queues.of(name); // throws for an unknown queue
+  // By default the SDK would wait half a minute between two tries.
   const retries = { maxRetries, timeoutInMs: timeoutMs, retryDelayInMs: 500, maxRetryDelayInMs: 5_000 };
 
   async function open(): Promise<ServiceBusApi> {
@@ -62,12 +62,12 @@ export function createConnection(options: ConnectionOptions, access: () => Acces
     return openAdministration(access(), prepare);
   }
 
-  /** Before the first request. Only for keys: they often have the Manage right, and an identity seldom has it. */
+  /** Runs before the first request. Only for keys: they often have the Manage right; an identity rarely has it. */
   async function refuseBasic(): Promise<void> {
     try {
       await (await administration())?.tier();
     } catch (error) {
-      // Without an answer the first request fails too, and says why.
+      // If there is no answer, the first request fails, too, and reports why.
       if (error instanceof LongshoreError && error.code === 'BACKEND') return;
       throw error;
     }

@@ -1,7 +1,7 @@
 /**
- * Dead letters are in three queues: the one that Service Bus keeps for every queue, the `-failed` queue of a function, and the
- * one that Service Bus keeps for that: letters go there when they are too old, or were received too often in passing.
- * Listing locks nothing. To take one dead letter, all before it are locked too, and then released.
+ * Dead letters are in three queues: the dead-letter queue of each queue, the `-failed` queue of a function, and the dead-letter queue of that
+ * one, which gets letters that are too old or were received too often. Listing locks nothing. Taking one dead letter also locks all before it;
+ * these are released again.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,11 +18,11 @@ import { busMessage, deliveryOf, someOf, type Tags, textOf } from './message.ts'
 import type { Death } from './metadata.ts';
 import type { QueueAddress } from './queues.ts';
 
-/** Of a longer queue only a part is listed. */
+/** A longer queue is listed in part. */
 const mostScanned = 10_000;
-/** The most that one request returns. */
+/** The most messages in one request. */
 const pageSize = 250;
-/** An AMQP session holds 2,048 messages that are not settled, and every link has a session of its own. */
+/** An AMQP session holds at most 2,048 unsettled messages; every link has its own session. */
 const mostPerLink = 2_048 - pageSize;
 
 interface Found {
@@ -76,7 +76,7 @@ export function deadLettersOf(
     return found;
   }
 
-  /** Calls `use` with pages of the chosen ones and then removes those. Resolves with how many different ids there were. */
+  /** Calls `use` with the chosen letters page by page, and then removes them. Resolves with the number of different ids. */
   async function take(
     ids: readonly string[],
     use: (api: ServiceBusApi, page: readonly Found[]) => Promise<void>,
@@ -84,7 +84,7 @@ export function deadLettersOf(
     const asked = new Set(ids);
     const chosen = (await find(queues.all())).filter(({ deadLetter }) => asked.has(deadLetter.id));
     const done = new Set<string>();
-    // `find` makes one object for each entity.
+    // `find` creates one object for each entity.
     for (const [entity, group] of Map.groupBy(chosen, (one) => one.entity)) {
       const wanted = new Map(group.map((one) => [sequenceOf(one.message), one]));
       const { address } = group[0]!;
@@ -92,9 +92,9 @@ export function deadLettersOf(
         const others: ReceivedMessage[] = [];
         let received = 0;
         try {
-          // Where locks end meanwhile, the same ones come again.
+          // If locks end meanwhile, the same messages are received again.
           while (wanted.size > 0 && others.length <= mostScanned) {
-            // A link has room for what came after the first one that is not settled, whether it was settled or not.
+            // The limit of a link counts all messages since the first unsettled one, including settled ones.
             const link = Math.floor(received / mostPerLink);
             const messages = await api.receive(entity, pageSize, 0, link);
             received += messages.length;
@@ -108,7 +108,7 @@ export function deadLettersOf(
             for (const { deadLetter } of page) done.add(deadLetter.id);
           }
         } finally {
-          // Those that cannot be released come back when their locks end.
+          // Messages that cannot be released come back when their locks end.
           await Promise.allSettled(others.map((message) => api.abandon(entity, message)));
         }
       });
@@ -122,7 +122,7 @@ export function deadLettersOf(
       const letters = found.map(({ deadLetter }) => deadLetter);
       return newestOf(letters, max);
     },
-    // Sent before the letters are completed: who dies in between leaves a second copy.
+    // Send before the letters are completed: a crash in between leaves a second copy.
     async retry(ids, replaced) {
       checkReplaced(replaced, maxBodyBytes);
       const sent = new Set<string>();
@@ -131,7 +131,7 @@ export function deadLettersOf(
         const fresh = first.map(({ deadLetter: { id, body }, message, ...from }) => {
           const { tags } = deliveryOf(message);
           const text = replaced?.get(id)?.body;
-          // With its old id it would be dropped as a duplicate. With this one a second retry of it, with the same text, is dropped.
+          // With its old id it would be dropped as a duplicate. With this id only a second retry with the same text is dropped.
           const series = `${id}:retry-${placeOf(from)}${sequenceOf(message)}${text === undefined ? '' : markOf(text)}`;
           const group = tags.group ?? (from.address.sessions ? series : null);
           const again: Tags = { ...tags, group, series, attempts: 0, copies: 0, interrupted: false };
@@ -151,10 +151,10 @@ function isFirst(known: Set<string>, text: string): boolean {
   return isNew;
 }
 
-/** Another text is no copy. */
+/** Another text is not a copy, so it needs another id. */
 const markOf = (text: string): string => `-${createHash('sha256').update(text).digest('base64url')}`;
 
-/** Sequence numbers of different queues are the same. */
+/** Different queues use the same sequence numbers, so the id names the queue. */
 const placeOf = ({ entity: { name, deadLetters }, address }: Pick<Found, 'entity' | 'address'>): string =>
   name === address.entity ? '' : deadLetters ? 'failed-dead-' : 'failed-';
 
@@ -172,7 +172,7 @@ export async function statsOf(
         const oldest = active[0]?.enqueuedTimeUtc?.getTime();
         return {
           queue: address.name,
-          // A listing does not say which ones are locked.
+          // A listing does not show which messages are locked.
           ready: active.length,
           delayed: own.filter(({ state }) => state === 'scheduled').length,
           leased: 0,
@@ -185,14 +185,14 @@ export async function statsOf(
   );
 }
 
-/** Bytes. Service Bus allows 4,096 characters; a body may leave less room. */
+/** Bytes. Service Bus allows 4,096 characters; a large body may leave less room. */
 const longestError = 1_500;
 
 export const deathOf = (lease: JobLease, { reason, error }: Abandon, diedAt: number): Death => {
   return { reason, error: cutText(error, longestError), attempt: lease.attempt, diedAt };
 };
 
-/** For the dead-letter queue of Service Bus itself. */
+/** For the dead-letter queues of Service Bus. */
 export const factsOf = ({ reason, error, attempt, diedAt }: Death): DeadLetterFacts => ({
   deadLetterReason: reason,
   deadLetterErrorDescription: error,
@@ -200,7 +200,7 @@ export const factsOf = ({ reason, error, attempt, diedAt }: Death): DeadLetterFa
   'longshore.diedAt': String(diedAt),
 });
 
-/** For the `-failed` queue: a function cannot add anything to the message that it was given. */
+/** For the `-failed` queue, because a function cannot add a reason to the message that it received. */
 export function deadMessage(body: string, tags: Tags, death: Death): BusMessage {
   const message = busMessage(body, tags, null, 0);
   const facts = someOf({
@@ -218,7 +218,7 @@ export function deadLetterOf(message: ReceivedMessage, queue: string, now: numbe
   const { body, deliveryCount, enqueuedAt, tags } = deliveryOf(message);
   const { applicationProperties = {}, deadLetterReason, deadLetterErrorDescription } = message;
   const own = (name: string) => textOf(applicationProperties, `longshore.${name}`);
-  // Its own reason first: a letter that got too old in the -failed queue did not die of that.
+  // Longshore's own reason comes first: a letter that became too old in the -failed queue died of something else.
   const reason = own('reason') || (deadLetterReason ?? '');
   const isOurs = reasons.includes(reason);
   return {

@@ -14,10 +14,10 @@ export function createSender(
   maxBodyBytes: number,
   warn: (message: string) => void,
 ): JobSender {
-  /** Names of jobs. */
+  /** Names of jobs that were warned of. */
   const warnedOf = new Set<string>();
 
-  /** A job with a priority is enqueued all the same: an app must be able to move here from another queue. */
+  /** A job with a priority is still enqueued, so that an app can move here from another queue. */
   function warnOfPriority({ job, queue, priority }: OutgoingMessage): void {
     if (priority === priorities.normal || warnedOf.has(job)) return;
     warnedOf.add(job);
@@ -32,9 +32,9 @@ export function createSender(
   ): Promise<SendResult[]> {
     const now = clock.now();
     const outgoing = messages.map(({ id, job, group, notBefore, body, hints }) => {
-      // A moved message needs an id of its own: a queue that had it before would drop it as a duplicate.
+      // A moved message needs its own id: a queue that had the message before would drop it as a duplicate.
       const series = hints?.move ? `${id}:${hints.move}` : id;
-      // A queue with sessions takes nothing without one: a job without a group has one of its own.
+      // A queue with sessions accepts only messages with a session: a job without a group gets its own.
       const session = group ?? (sessions ? series : null);
       const tags = { id, job, group: session, attempts: 0, copies: 0, series, interrupted: false };
       return busMessage(body, tags, notBefore, now);

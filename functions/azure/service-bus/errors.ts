@@ -46,7 +46,7 @@ export function codeOf(error: unknown): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/** The broker, or the SDK by itself, says that this lock is no longer ours. */
+/** Whether the broker or the SDK reports that this process has lost the lock. */
 export const isLockLost = (error: unknown): boolean =>
   codeOf(error) === 'MessageLockLost' ||
   codeOf(error) === 'SessionLockLost' ||

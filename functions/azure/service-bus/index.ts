@@ -19,30 +19,30 @@ import { createSettlers } from './settle.ts';
 export type { Checked } from './check.ts';
 
 export interface ServiceBusOptions extends ConnectionOptions {
-  /** How long one receive call may wait, 1_000 to 60_000; `close()` waits as long for the last one. @default 5_000 */
+  /** How long one receive call may wait in ms, 1_000 to 60_000; `close()` waits as long for the last call. @default 5_000 */
   readonly longPollMs?: number;
-  /** UTF-8 bytes. The Premium tier takes larger ones, where its namespace allows it. @default 253_952, for 256 KB */
+  /** The largest body in bytes of UTF-8. The Premium tier accepts larger ones if its namespace allows it. @default 253_952, for 256 KB */
   readonly maxBodyBytes?: number;
 }
 
 export interface ServiceBusBackend extends QueueBackend {
   readonly queues: Queues;
-  /** Makes a lease of a message that the Functions host has received. */
+  /** Makes a lease from a message that the Functions host has received. */
   readonly accept: Receiver['accept'];
-  /** Settles such leases. The host itself completes the message when the function returns. */
+  /** Settles such leases. The host completes the message when the function returns. */
   readonly pushed: JobSettler;
   /**
-   * Throws `CONFIG` unless these queues and their `-failed` queues exist, this key or identity may send to them and receive
-   * from them and, as far as it has the Manage right to ask, their settings lose and double no jobs. @default every queue configured
+   * Throws `CONFIG` unless these queues and their `-failed` queues exist and this key or identity may send to them and receive from them. With
+   * the Manage right it also throws for settings that lose or double jobs. @default every configured queue
    */
   check(queues?: readonly string[]): Promise<Checked>;
-  /** Throws `CONFIG` unless the `-failed` queue of this queue exists, and this key or identity may send to it. */
+  /** Throws `CONFIG` unless the `-failed` queue of this queue exists and this key or identity may send to it. */
   checkFailed(queue: string): Promise<void>;
 }
 
-/** The most that one receive call returns. An AMQP session keeps 2,048 unsettled messages. */
+/** The most messages per receive call. An AMQP session keeps 2,048 unsettled messages. */
 const mostPerCall = 500;
-/** Service Bus counts properties. This room is for ours, with the reason and error of a dead letter. */
+/** Service Bus counts properties as part of the message. This is reserved for them, including reason and error of a dead letter. */
 const propertyBytes = 8_192;
 
 export function serviceBus(options: ServiceBusOptions): ServiceBusBackend {
@@ -108,13 +108,13 @@ export function openServiceBusBackend(
       return polling.fetch(request);
     },
     async reapExpired() {
-      await locks.released(); // of leases that were held here; Service Bus itself does the rest
+      await locks.released(); // of leases held here; Service Bus does the rest
       return 0;
     },
     ...own,
     admin: {
       async know(names) {
-        // Where the names are mapped, the map is complete.
+        // If `queues` is given, it names all queues.
         if (options.queues === undefined) for (const name of names) addressOf(name);
       },
       check: async (needsOf) => adviceFor(connection, needsOf),

@@ -1,6 +1,6 @@
 /**
- * The locks this process holds. The queue says how long a lock lasts, the worker how long a lease lasts. So a lock is renewed
- * until its lease ends, and then released.
+ * The locks that this process holds. The queue decides how long a lock lasts, the worker how long a lease lasts. So a lock is renewed until its
+ * lease ends, and then released.
  */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
@@ -20,7 +20,7 @@ interface Held {
   endsAt: number;
   lockedUntil: number;
   taken: boolean;
-  /** A timer renews or ends it. */
+  /** `true` = a timer renews or ends it. */
   watched: boolean;
   cancel: () => void;
 }
@@ -45,13 +45,13 @@ export function createLocks({ clock, addressOf, api, metadata }: Connection) {
     return held;
   }
 
-  /** Of a lease that another process fetched only the token is known. */
+  /** For a lease that another process fetched, only the token is known. */
   function find(lease: JobLease): Held {
     const { lockToken } = receiptOf(lease);
     return all.get(lockToken) ?? add(lease, { lockToken }, lease.expiresAt);
   }
 
-  /** A lease that has ended. A timer removes those that were fetched here. */
+  /** Returns `null` for an ended lease. Removes it, unless a timer will. */
   function ended(held: Held): null {
     if (!held.watched) all.delete(held.lockToken);
     return null;
@@ -76,7 +76,7 @@ export function createLocks({ clock, addressOf, api, metadata }: Connection) {
   /** Whether the host of a function holds its session. */
   const isOfHost = ({ queue, holding }: Held): boolean => addressOf(queue).sessions && !('body' in holding);
 
-  /** The new end, epoch ms. Rejects when it is lost. */
+  /** Resolves with the new end, epoch ms. Rejects if the lock is lost. */
   async function renewLock(held: Held): Promise<number> {
     const { queue, tags, lockToken, holding } = held;
     if (!isOfHost(held)) return (await (await api()).renew(entityOf(held), holding)).getTime();
@@ -94,7 +94,7 @@ export function createLocks({ clock, addressOf, api, metadata }: Connection) {
     } catch (error) {
       if (isLockLost(error)) return drop(held);
     }
-    if (isOpen(held)) watch(held); // after another failure too: the lock may still last
+    if (isOpen(held)) watch(held); // also after other failures: the lock may still be held
   }
 
   function drop(held: Held): void {
@@ -106,10 +106,10 @@ export function createLocks({ clock, addressOf, api, metadata }: Connection) {
   function end(held: Held): void {
     if (held.taken) return;
     drop(held);
-    if (isOfHost(held)) return; // it does that itself
+    if (isOfHost(held)) return; // the host does that itself
     const release = api()
       .then((broker) => broker.abandon(entityOf(held), held.holding))
-      .catch(() => {}) // then it comes back when its lock ends
+      .catch(() => {}) // then the message comes back when its lock ends
       .finally(() => releasing.delete(release));
     releasing.add(release);
   }
@@ -119,7 +119,7 @@ export function createLocks({ clock, addressOf, api, metadata }: Connection) {
       watch(add(lease, holding, lockedUntil)),
     /** Whether it was fetched here and has not ended. */
     has: (lease: JobLease): boolean => all.has(receiptOf(lease).lockToken),
-    /** Takes the right to settle; `null` when the lease has ended or was taken before. */
+    /** Takes the right to settle; `null` = the lease has ended or was taken before. */
     take(lease: JobLease): Holding | null {
       const held = find(lease);
       if (!isOpen(held)) return ended(held);
@@ -127,21 +127,21 @@ export function createLocks({ clock, addressOf, api, metadata }: Connection) {
       held.cancel();
       return held.holding;
     },
-    /** Rejects unless the message is still ours. */
+    /** Rejects unless this process still holds the lock. */
     prove: async (lease: JobLease): Promise<void> => void (await renewLock(find(lease))),
-    /** Settling has failed: it may be tried again. */
+    /** Settling has failed: it may be repeated. */
     untake(lease: JobLease): void {
       const held = all.get(receiptOf(lease).lockToken);
       if (!held) return;
       held.taken = false;
       watch(held);
     },
-    /** It is settled or lost. The broker would refuse another request for it. */
+    /** The lease is settled or lost; the broker would refuse another request for it. */
     forget(lease: JobLease): void {
       const held = all.get(receiptOf(lease).lockToken);
       if (held) drop(held);
     },
-    /** `false` when the lease has ended. */
+    /** `false` = the lease has ended. */
     async renew(lease: JobLease, leaseMs: number): Promise<boolean> {
       const held = find(lease);
       if (!isOpen(held)) return ended(held) !== null;
@@ -158,7 +158,7 @@ export function createLocks({ clock, addressOf, api, metadata }: Connection) {
       watch(held);
       return true;
     },
-    /** Resolves when no release is under way. */
+    /** Resolves when all releases have ended. */
     async released(): Promise<void> {
       while (releasing.size > 0) await Promise.all(releasing);
     },
@@ -168,13 +168,13 @@ export function createLocks({ clock, addressOf, api, metadata }: Connection) {
   };
 }
 
-/** The token of a lease: that of the lock, and what a settle verb needs beside it. */
+/** The token of a lease: the lock token and the data that settling needs. */
 export interface Receipt {
   readonly lockToken: string;
   readonly tags: Tags;
 }
 
-/** @param counted which attempt of this copy it is, where Service Bus does not count it */
+/** @param counted the attempt number of this copy, if Service Bus does not count it */
 export function leaseFrom(
   delivery: Delivery,
   queue: string,
@@ -189,7 +189,8 @@ export function leaseFrom(
     attempt: tags.attempts + counted,
     token: JSON.stringify(receipt),
     expiresAt,
-    // A released message goes as a copy, which is delivered for the first time, or was taken back. So another one was never settled.
+    // A released message is sent as a copy, which starts at its first delivery, or its delivery is taken back. So a later delivery means that
+    // an attempt was never settled.
     interrupted: tags.interrupted || counted > 1,
   };
   return refusal === undefined ? lease : { ...lease, refusal };

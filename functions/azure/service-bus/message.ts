@@ -1,30 +1,30 @@
 /**
- * What travels beside the body. The envelope is signed and never changes; these properties name and count it. They need no
- * signature: anybody who may write to the queue could send the same envelope again anyway.
+ * The properties of a message. The envelope is signed and never changes; the properties name and count it. They need no signature: anybody who
+ * may write to the queue could send the same envelope again anyway.
  *
- * The Functions host parses texts as JSON where it can, and makes the first character of every key lower case. So keys
- * begin in lower case, and a name that is JSON by chance ("1e3") travels as a JSON string.
+ * The Functions host parses texts as JSON if it can, and makes the first character of every key lower case. So keys begin in lower case, and a
+ * name that happens to be JSON ("1e3") is sent as a JSON string.
  */
 
 import { createHash } from 'node:crypto';
 import type { BusMessage, ReceivedMessage } from './api.ts';
 
-/** What a copy of a message keeps. */
+/** The data that a copy of a message keeps. */
 export interface Tags {
   readonly id: string;
   readonly job: string;
   readonly group: string | null;
-  /** Attempts that earlier copies of this message have spent. */
+  /** Attempts of earlier copies of this message. */
   readonly attempts: number;
-  /** How many copies came before this one. Each has its own message id. */
+  /** Number of earlier copies. Each copy has its own message id. */
   readonly copies: number;
-  /** The series that this copy belongs to. A retried dead letter begins another one. */
+  /** The series of copies that this one belongs to. A retried dead letter begins a new series. */
   readonly series: string;
-  /** The attempt before this one was never settled. */
+  /** The previous attempt was never settled. */
   readonly interrupted: boolean;
 }
 
-/** One delivery, received here or passed on by the Functions host. */
+/** One delivery, received here or by the Functions host. */
 export interface Delivery {
   readonly body: string;
   readonly lockToken: string;
@@ -32,11 +32,11 @@ export interface Delivery {
   readonly deliveryCount: number;
   readonly enqueuedAt: number | null;
   readonly tags: Tags;
-  /** Why the queue's rule made no job of it. */
+  /** Why the queue's rule could not make a job from it. */
   readonly refusal?: string;
 }
 
-/** Values may be anything: other programs may write to the queue. */
+/** Values may have any type: other programs may write to the queue. */
 type Properties = Readonly<Record<string, unknown>>;
 
 const longestName = 128;
@@ -72,7 +72,7 @@ export function textOf(properties: Properties, name: string): string {
   return value;
 }
 
-/** No name begins with a quotation mark, so a text that does is a JSON string. */
+/** No name begins with a quotation mark, so such a text is a JSON string. */
 function nameOf(properties: Properties, name: string): string {
   const text = textOf(properties, name);
   return text.startsWith('"') && isJson(text) ? String(JSON.parse(text)) : text;
@@ -106,7 +106,7 @@ export function countOf(value: unknown): number {
   return Number.isSafeInteger(count) && count >= 0 ? count : 0;
 }
 
-/** Service Bus takes one message with this id within its window, and drops a second one. */
+/** Service Bus accepts one message with this id within its window and drops a second one. */
 export function messageIdOf({ series, copies }: Tags): string {
   const end = copies > 0 ? `:${copies}` : '';
   if (series.length + end.length <= longestName) return series + end;
@@ -141,13 +141,13 @@ export function deliveryOf(message: ReceivedMessage): Delivery {
   return {
     body: bodyText(message.body),
     lockToken: message.lockToken ?? '',
-    deliveryCount: (message.deliveryCount ?? 0) + 1, // the SDK counts those before this one
+    deliveryCount: (message.deliveryCount ?? 0) + 1, // the SDK counts earlier deliveries only
     enqueuedAt: message.enqueuedTimeUtc?.getTime() ?? null,
     tags: tagsOf(applicationProperties, name, sessionId ?? null),
   };
 }
 
-/** Of bytes, of a text, or of a value that the host has parsed: `JSON.stringify` restores what `JSON.stringify` has written. */
+/** The text of a body of bytes, of a text, or of a value that the host has parsed: `JSON.stringify` restores the original text. */
 export function bodyText(body: unknown): string {
   if (typeof body === 'string') return body;
   if (body instanceof Uint8Array) return Buffer.from(body).toString('utf8');

@@ -1,4 +1,4 @@
-/** What Service Bus cannot keep of a message, as metadata in a key store. */
+/** Metadata of messages in a key store, because Service Bus cannot keep it. */
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/base/clock.ts';
@@ -7,7 +7,7 @@ import type { KeyStore } from '../../../core/contract/store.ts';
 import { createMetadata } from '../../../core/kit/metadata.ts';
 import { messageIdOf, type Tags } from './message.ts';
 
-/** How a job ended. Stored as JSON in the intent log, so the names of its members stay. */
+/** How a job ended. Stored as JSON: do not rename members. */
 export interface Death {
   readonly reason: AbandonReason;
   readonly error: string;
@@ -15,26 +15,26 @@ export interface Death {
   readonly diedAt: number;
 }
 
-/** What the copy of a message says. Stored as JSON, so the names of its members stay. */
+/** The data of a message's copy. Stored as JSON: do not rename members. */
 export interface Intent {
   readonly attempts: number;
   readonly interrupted: boolean;
   readonly notBefore: number | null;
-  /** The copy goes to the dead letters of a function, and not back to its queue. */
+  /** Set if the copy goes to the dead letters of a function, not back to its queue. */
   readonly letter?: Death;
 }
 
-/** Stored as JSON, so the names of its members stay. */
+/** Stored as JSON: do not rename members. */
 export interface Begun {
-  /** The lock of the last delivery, a new one for each. */
+  /** The lock of the last delivery; each has a new one. */
   readonly token: string;
   /** Deliveries that were not taken back. */
   readonly count: number;
 }
 
-/** A message whose process was killed comes back after its lock and the messages before it: in minutes or hours. */
+/** A message whose process was killed comes back after its lock and the messages before it: within minutes or hours. */
 const keepMs = 86_400_000;
-/** Names a message among those of all queues. */
+/** Identifies a message across all queues. */
 const keyOf = (kind: 'moved' | 'delivery', entity: string, tags: Tags): string =>
   `servicebus-${kind}:${entity}:${messageIdOf(tags)}`;
 
@@ -47,28 +47,28 @@ export function createMessageMetadata(keys: KeyStore, clock: Clock) {
 
   return {
     /**
-     * A message is replaced in two steps: its copy is sent, then it is completed. A process that is killed in between leaves both.
-     * So the first step is recorded before it is taken. Who receives the message again sends the same copy once more, which
-     * Service Bus drops as a duplicate, and does not run the job.
+     * A message is replaced in two steps: its copy is sent, then it is completed. A process that is killed in between leaves both. So the intent
+     * is recorded first. If the message is received again, the same copy is sent once more, which Service Bus drops as a duplicate, and the job
+     * does not run.
      */
     intents: {
-      /** The first intent for a message stays: it may have been carried out already. */
+      /** The first intent for a message is kept: it may have been carried out. */
       write: (entity: string, tags: Tags, intent: Intent) =>
         metadata.writeOnce(keyOf('moved', entity, tags), intent),
-      /** `null` = nothing was begun with this message. */
+      /** `null` = there is no intent for this message. */
       read: (entity: string, tags: Tags) => metadata.read<Intent>(keyOf('moved', entity, tags)),
     },
     /**
-     * Service Bus does not count a delivery whose session is closed or cut off, so a job that kills its process would run for ever as
-     * its first attempt. Nor can a function ask whether its host still holds the session. So each delivery of a session is noted before
-     * its job runs: their number is that of the attempts, and one that is not the last is over. What was begun with a message before is
-     * read after that, so of a late settlement and the next delivery at least one sees the other.
+     * Service Bus does not count a delivery whose session is closed or cut off, so a job that kills its process would always be at its first
+     * attempt. A function also cannot ask whether its host still holds the session. So each delivery of a session is recorded before its job
+     * runs. Their number is the attempt number, and every delivery but the last is over. Intents are read after that, so at least one of a late
+     * settlement and the next delivery sees the other.
      */
     beginnings: {
-      /** Resolves with how many there are, this one included. */
+      /** Resolves with the number of deliveries, including this one. */
       begin: async (entity: string, tags: Tags, token: string): Promise<number> =>
         (await change(entity, tags, (old) => ({ token, count: (old?.count ?? 0) + 1 })))?.count ?? 1,
-      /** The delivery was no attempt. Changes nothing when it is repeated. */
+      /** The delivery does not count as an attempt. May be repeated. */
       takeBack: (entity: string, tags: Tags, token: string) =>
         change(entity, tags, (old) => (old?.token === token ? { token: '', count: old.count - 1 } : old)),
       isLast: async (entity: string, tags: Tags, token: string): Promise<boolean> =>
@@ -77,6 +77,6 @@ export function createMessageMetadata(keys: KeyStore, clock: Clock) {
   };
 }
 
-/** Longshore 0.1 noted the lock alone. */
+/** Longshore 0.1 recorded only the lock. */
 const begunOf = (note: Begun | string | null): Begun | null =>
   typeof note === 'string' ? { token: note, count: 1 } : note;

@@ -1,23 +1,20 @@
-/** Which queue of the app is which queue of the namespace. */
+/** Maps the app's queues to queues of the namespace. */
 
 import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 
 export interface QueueOptions {
-  /** Names, or names of the namespace's queues by name of the app's. @default every queue has the name it has in the app */
+  /** Names of the queues, or the namespace's name by the app's name. @default every queue has the same name in both */
   readonly queues?: readonly string[] | Readonly<Record<string, string>>;
-  /**
-   * The app's queues whose queues in the namespace require sessions: jobs of a group run one at a time, and a queue can be
-   * ordered. @default none
-   */
+  /** The app's queues that require sessions in the namespace: jobs of a group run one at a time, and the queue can be ordered. @default none */
   readonly sessions?: readonly string[];
 }
 
 export interface QueueAddress {
   readonly name: string;
-  /** In the namespace. */
+  /** Name in the namespace. */
   readonly entity: string;
-  /** The dead letters of a function, which cannot add a reason to the message that it was given. */
+  /** The dead letters of a function, because a function cannot add a reason to the message that it received. */
   readonly failedEntity: string;
   /** Whether it requires sessions. */
   readonly sessions: boolean;
@@ -58,18 +55,18 @@ export function resolveQueues({ queues, sessions = [] }: QueueOptions) {
 
   return {
     of,
-    /** Every queue that is configured or was used. */
+    /** All queues that are configured or were used. */
     all: () => [...addresses.values()],
   };
 }
 
-/** By name of the app's queue. */
+/** The namespace's names by the app's names. */
 export const entitiesOf = (queues: NonNullable<QueueOptions['queues']>): Readonly<Record<string, string>> =>
   Array.isArray(queues)
     ? Object.fromEntries(queues.map((name) => [name, name]))
     : (queues as Readonly<Record<string, string>>);
 
-/** What Service Bus allows, with room for `-failed`. */
+/** Names that Service Bus allows, with room for `-failed`. */
 const entityPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,250}[A-Za-z0-9])?$/;
 
 /** Throws `CONFIG`. */

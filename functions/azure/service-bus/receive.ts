@@ -1,4 +1,4 @@
-/** Makes leases of deliveries, received here or by a host. */
+/** Makes leases from deliveries, received here or by a host. */
 
 import type { ForeignJob } from '../../../core/contract/foreign.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
@@ -16,7 +16,7 @@ export type Receiver = ReturnType<typeof createReceiver>;
 export function createReceiver(connection: Connection, locks: Locks, repeat: Settlers['repeat']) {
   const { clock, addressOf, call, foreign, metadata } = connection;
 
-  /** `null` = the message was replaced by its copy before, and is done. */
+  /** `null` = the message had been replaced by its copy, and is done. */
   async function accept(queue: string, given: Delivery, expiresAt: number): Promise<JobLease | null> {
     const rule = foreign[queue];
     const from = { queue, messageId: given.tags.id, sentAt: given.enqueuedAt };
@@ -42,7 +42,7 @@ export function createReceiver(connection: Connection, locks: Locks, repeat: Set
 
   return {
     accept,
-    /** One receive call. `waitMs` 0 = look once. Rejects when all that came could not be noted or repeated. */
+    /** One receive call. `waitMs` 0 = do not wait. Rejects if every delivery failed to be recorded or repeated. */
     async receive(
       { name: queue, entity: name, sessions }: QueueAddress,
       max: number,

@@ -1,6 +1,6 @@
 /**
- * Sessions by the SDK. A session is held for one message: when that is settled it is closed, so that others get their turn and
- * no process keeps one that it has no slot for.
+ * Sessions of the SDK. A session is held for one message. It is closed when the message is settled, so that others get their turn and no process
+ * keeps a session without a free slot.
  */
 
 import type {
@@ -16,45 +16,45 @@ export type Session = ServiceBusSessionReceiver;
 
 interface SessionPorts {
   client(): ServiceBusClient;
-  /** The object that the client was opened with. */
+  /** The options object that the client was opened with. */
   readonly retryOptions: { timeoutInMs: number };
-  /** One try, with an end. */
+  /** One try with a timeout. */
   bounded<T>(request: () => Promise<T>, ms: number): Promise<T>;
-  /** Gives the SDK more patience than it has. */
+  /** Extends the SDK's short timeout for draining a link. */
   patient(session: Session): Session;
 }
 
 /** Requests for sessions of a queue. */
 interface Asking {
-  /** Closings under way. */
+  /** Number of sessions that are being closed. */
   under: number;
-  /** Not received yet. */
+  /** Messages that no receive call has taken yet. */
   arrived: ReceivedMessage[];
-  /** The last call has received something. */
+  /** The last call received something. */
   isBusy: boolean;
-  /** Wakes a receive call that waits. */
+  /** Wake the waiting receive calls. */
   readonly receivers: Set<() => void>;
 }
 
-/** How long Service Bus may look for a session that is there. */
+/** How long Service Bus may search for a session with messages. */
 const lookMs = 250;
-/** A session that was accepted has a message, unless that has just expired. */
+/** An accepted session has a message, unless it has just expired. */
 const firstMessageMs = 1_000;
 const mostAtOnce = 100;
-/** A session that came too late for its receive call is given back when no other call has wanted it by then. */
+/** A session that arrived too late for its receive call is given back if no other call takes it within this time. */
 const unwantedMs = 1_000;
-/** How often a settlement looks whether its link is gone: the SDK itself would wait for a minute. */
+/** How often a settlement checks whether its link is gone: the SDK itself would wait for a minute. */
 const linkLookMs = 200;
 
 const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 } as const;
 
 export function createSdkSessions({ client, retryOptions, bounded, patient }: SessionPorts) {
-  /** By the message that each is held for. */
+  /** Sessions by the message that each is held for. */
   const held = new WeakMap<object, Session>();
   /** By queue. */
   const asking = new Map<string, Asking>();
 
-  /** The SDK waits for a session as long as for any other request. It reads how long that is when the call begins. */
+  /** The SDK waits for a session as long as for any other request. It reads that time when the call begins. */
   function acceptNext(queue: string, waitMs: number): Promise<Session> {
     const usualMs = retryOptions.timeoutInMs;
     retryOptions.timeoutInMs = waitMs;
@@ -67,10 +67,10 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
 
   function close(session: Session): void {
     if (session.isClosed) return;
-    bounded(() => session.close(), retryOptions.timeoutInMs).catch(() => {}); // then it ends with its lock
+    bounded(() => session.close(), retryOptions.timeoutInMs).catch(() => {}); // then the session ends with its lock
   }
 
-  /** The next message of a free session; `null` = there is none. */
+  /** The next message of a free session; `null` = no session is free. */
   async function takeOne(queue: string, waitMs: number): Promise<ReceivedMessage | null> {
     const session = await bounded(
       () => acceptNext(queue, waitMs).catch(unlessNone),
@@ -96,7 +96,7 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
     return fresh;
   }
 
-  /** One request more for a session. What it finds is for the receive call that is there then, or for the next one. */
+  /** Makes one more request for a session. Its result is for the current receive call, or for the next one. */
   async function ask(queue: string, waitMs: number): Promise<void> {
     const of = askingFor(queue);
     of.under++;
@@ -111,7 +111,7 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
     giveBack.unref();
   }
 
-  /** So many requests more. Resolves when they have ended, rejects when all have failed. */
+  /** Makes `count` more requests. Resolves when they have ended; rejects if all have failed. */
   async function askFor(queue: string, count: number, waitMs: number): Promise<void> {
     const asks = Array.from({ length: count }, () => ask(queue, waitMs));
     const results = await Promise.allSettled(asks);
@@ -119,13 +119,13 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
     if (failed && others.length === count - 1) throw failed.reason;
   }
 
-  /** While every request finds a session, as many follow as there is room for. */
+  /** Requests sessions without waiting. While every request finds one, it makes as many as there is room for. */
   async function look(queue: string, max: number): Promise<ReceivedMessage[]> {
     const of = askingFor(queue);
     const found: ReceivedMessage[] = of.arrived.splice(0, max);
     for (let count = 1; found.length < max; count = Math.min(mostAtOnce, max - found.length)) {
       await askFor(queue, count, lookMs).catch((error) => {
-        if (found.length === 0) throw error; // what was found before must not be lost
+        if (found.length === 0) throw error; // the messages found before must not be lost
       });
       const more = of.arrived.splice(0, max - found.length);
       found.push(...more);
@@ -134,7 +134,10 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
     return found;
   }
 
-  /** The first that comes, and what has come by then. A queue that has just given some is asked for all that there is room for. */
+  /**
+   * Waits for the first message; returns all that have arrived by then. If the last call received something, it requests as many as there is
+   * room for.
+   */
   async function wait(queue: string, max: number, waitMs: number): Promise<ReceivedMessage[]> {
     const of = askingFor(queue);
     if (of.arrived.length === 0) {
@@ -183,10 +186,10 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
   return {
     holds: (holding: Holding): boolean => held.has(holding),
     release,
-    /** `waitMs` 0 = look once; otherwise it waits for one. */
+    /** `waitMs` 0 = do not wait; otherwise it waits for one. */
     receive: (queue: string, max: number, waitMs: number): Promise<ReceivedMessage[]> =>
       waitMs > 0 ? wait(queue, max, waitMs) : look(queue, max),
-    /** Closes the session, unless it is to be tried again. */
+    /** Closes the session, unless the settlement is to be repeated. */
     async settle(holding: Holding, request: (session: Session) => Promise<void>): Promise<void> {
       await onLink(holding, request);
       release(holding);
@@ -201,19 +204,19 @@ function unlessNone(error: unknown): null {
   throw toError(error);
 }
 
-/** Private state of the SDK. It makes another session for claims with every connection. */
+/** Private state of the SDK, which creates a new claims session for every connection. */
 interface Claims {
   negotiateClaim?(audience: string, ...rest: unknown[]): Promise<unknown>;
 }
 
-/** Far below what a token lasts. The SDK renews it for each link. */
+/** Much shorter than the life of a token. The SDK renews it for each link. */
 const sharedMs = 30_000;
 const shared = new WeakSet<Claims>();
 
 /**
- * Called before a link is opened. Each link of the SDK first proves its right to the queue, one link after the other: with many sessions that
- * takes longer than all the rest. The right belongs to the connection, so links that open at the same time share a proof. The SDK has no
- * option for it.
+ * Called before a link is opened. Each link of the SDK first proves its right to the queue, one link after the other; with many sessions that
+ * takes longer than all other work. The right belongs to the connection, so links that open at the same time share one proof. The SDK has no
+ * option for this.
  */
 function shareRights(client: ServiceBusClient): void {
   const claims = (client as unknown as { _connectionContext?: { cbsSession?: Claims } })._connectionContext
@@ -240,8 +243,8 @@ interface Context {
 }
 
 /**
- * Calls `then` when the connection of this client breaks. The SDK makes another one in time, but leaves some of the requests under way
- * without an answer. One that was never open is left to the SDK, which waits before it tries again.
+ * Calls `then` when the connection of this client breaks. The SDK reconnects, but leaves some pending requests without an answer. A connection
+ * that was never open is left to the SDK, which waits before it tries again.
  */
 export function onCut(client: ServiceBusClient, then: (error: Error) => void): void {
   const { connection } = (client as unknown as Context)._connectionContext ?? {};

@@ -1,4 +1,4 @@
-/** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
+/** The only file that imports the SDK. It is loaded on first use, because that takes longer than loading the rest. */
 
 import type {
   RetryOptions,
@@ -14,12 +14,12 @@ import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from
 import { codeOf } from './errors.ts';
 import { createSdkSessions, isCut, onCut, type Session } from './sdk-sessions.ts';
 
-/** Service Bus answers a drain with all it has, so a look needs no long wait. */
+/** Service Bus answers a drain with all its messages, so no long wait is needed. */
 const lookMs = 20;
-/** Messages that are there come at once. The SDK would wait for a second for more. */
+/** Existing messages arrive at once. The SDK would wait one second for more. */
 const afterFirstMs = 5;
 
-/** The link allows what a single message may have. A larger batch ends it. */
+/** The limit of a single message also applies to the link: a larger batch breaks it. */
 const mostInBatch = { bytes: 1_048_576, messages: 4_500 };
 
 export const loadSdk = () => import('@azure/service-bus').catch(optional('@azure/service-bus'));
@@ -31,7 +31,7 @@ export async function openServiceBus(
   const { ServiceBusClient: Client } = await loadSdk();
   const retryOptions = { ...given };
   const { maxRetries, timeoutInMs } = given;
-  /** By client, what ends its requests under way. */
+  /** Per client, callbacks that end its pending requests. */
   const under = new WeakMap<ServiceBusClient, Set<(error: Error) => void>>();
   function connect(): ServiceBusClient {
     const made =
@@ -41,7 +41,7 @@ export async function openServiceBus(
     const requests = new Set<(error: Error) => void>();
     under.set(made, requests);
     onCut(made, (error) => {
-      // Who asks next need not find it out: a send would wait for its whole time.
+      // Reconnect at once, so that the next request does not have to time out first.
       if (made === client && !closed) reconnect();
       for (const end of requests) end(error);
     });
@@ -51,9 +51,9 @@ export async function openServiceBus(
   let closed = false;
   const senders = new Map<string, ServiceBusSender>();
   const receivers = new Map<string, ServiceBusReceiver>();
-  /** The last call of each receiver: a receiver does one thing at a time. */
+  /** The last call of each receiver: a receiver handles one call at a time. */
   const lastCalls = new WeakMap<ServiceBusReceiver, Promise<unknown>>();
-  /** Receivers whose last call brought all that it asked for: there are probably more messages. */
+  /** Receivers whose last call was filled: there are probably more messages. */
   const busy = new WeakSet<ServiceBusReceiver>();
 
   function senderOf(queue: string): ServiceBusSender {
@@ -62,7 +62,7 @@ export async function openServiceBus(
     return sender;
   }
 
-  /** @param use separate receivers, so that a look need not wait for a long poll */
+  /** @param use separate receivers, so that a look does not wait for a long poll */
   function receiverOf({ name, deadLetters }: Entity, use: 'waits' | number = 0): ServiceBusReceiver {
     const key = `${use} ${deadLetters ? 'dead' : 'own'} ${name}`;
     const receiver =
@@ -71,7 +71,7 @@ export async function openServiceBus(
         client.createReceiver(name, {
           receiveMode: 'peekLock',
           skipParsingBodyAsJson: true,
-          maxAutoLockRenewalDurationInMs: 0, // leases are renewed, and end, by our own clock
+          maxAutoLockRenewalDurationInMs: 0, // leases are renewed and ended by Longshore's own clock
           ...(deadLetters && { subQueueType: 'deadLetter' as const }),
         }),
         timeoutInMs,
@@ -80,7 +80,7 @@ export async function openServiceBus(
     return receiver;
   }
 
-  /** Calls under way fail. Messages that they hold are settled by their tokens, which need no link of their own. */
+  /** Pending calls fail. Their messages are settled by token, which needs no link of its own. */
   function reconnect(): void {
     const lost = client;
     client = connect();
@@ -90,9 +90,9 @@ export async function openServiceBus(
   }
 
   /**
-   * A request over a connection that is gone is never answered, and the SDK waits for a minute or two, or for ever. So each try
-   * ends with its time or with its connection, and the next one takes another connection. All requests may be repeated: a queue drops a message
-   * that is sent again, and refuses to settle one twice.
+   * The SDK waits for minutes, or for ever, for the answer to a request over a broken connection. So each try ends with its timeout or with its
+   * connection, and the next one uses another connection. All requests may be repeated: a queue drops a message that is sent again, and refuses
+   * to settle one twice.
    */
   async function bounded<T>(request: () => Promise<T>, ms = timeoutInMs, retries = maxRetries): Promise<T> {
     for (let left = retries; ; left--) {
@@ -114,7 +114,7 @@ export async function openServiceBus(
     patient: (session) => patientSession(session, timeoutInMs),
   });
 
-  /** A message of a session can be settled on the link that it came on, and nowhere else. */
+  /** A message of a session can be settled only on the link that it came on. */
   const settle = (
     entity: Entity,
     holding: Holding,
@@ -154,7 +154,7 @@ export async function openServiceBus(
     let open = await newBatch();
     let silence: Error | null = null;
     async function send(what: Parameters<ServiceBusSender['sendMessages']>[0]): Promise<Error | null> {
-      if (silence) return silence; // nobody answers, and the next one would wait as long
+      if (silence) return silence; // no answer: the next message would wait as long
       const failure = await bounded(() => senderOf(queue).sendMessages(what)).then(() => null, toError);
       if (codeOf(failure) === 'ServiceTimeout') silence = failure;
       return failure;
@@ -170,7 +170,7 @@ export async function openServiceBus(
       if (batch.length >= mostInBatch.messages || !open.tryAddMessage(message)) {
         await flush();
         open = await newBatch();
-        // A batch of one is larger than the message itself: let Service Bus decide.
+        // A batch of one is larger than the message itself, so let Service Bus decide.
         if (!open.tryAddMessage(message)) {
           answers[i] = await send(message);
           continue;
@@ -184,7 +184,7 @@ export async function openServiceBus(
   return {
     async send(queue, messages) {
       const answers: (unknown | null)[] = new Array(messages.length).fill(null);
-      // Scheduled messages and others never share a batch: the batch takes its schedule from its first message.
+      // Never mix scheduled messages with others: a batch takes its schedule from its first message.
       const isDelayed = (i: number) => messages[i]!.scheduledEnqueueTimeUtc !== undefined;
       const groups = Map.groupBy(messages.keys(), isDelayed);
       for (const group of groups.values()) await sendGroup(queue, messages, group, answers);
@@ -196,7 +196,7 @@ export async function openServiceBus(
     async receive(entity, max, waitMs, link = 0) {
       if (waitMs <= 0) return receiveWith(receiverOf(entity, link), max, lookMs);
       const receiver = receiverOf(entity, 'waits');
-      // Asked for several, the SDK holds the first one back until Service Bus says that there are no more: a round trip.
+      // If asked for several messages, the SDK holds the first one back until Service Bus reports that there are no more: one round trip.
       const wanted = busy.has(receiver) ? max : 1;
       busy.delete(receiver);
       const found = await receiveWith(receiver, wanted, waitMs);
@@ -217,15 +217,15 @@ export async function openServiceBus(
       bounded(() => receiverOf(entity).peekMessages(max, { fromSequenceNumber: longFrom(from) as never })),
     async close() {
       closed = true;
-      await within(timeoutInMs, client.close()).catch(() => {}); // what cannot be closed is gone already
+      await within(timeoutInMs, client.close()).catch(() => {}); // if it cannot be closed, it is gone already
     },
   };
 }
 
 /**
- * When a look ends, the SDK gives Service Bus 200 ms to answer and then closes the link. Settling the messages of that link then
- * takes 10 seconds or more. A process that is busy for 200 ms misses the answer. The SDK has no option for it. Nor does
- * it catch the error when nobody answers that the link is closed: the process would end by it.
+ * When a receive call ends, the SDK gives Service Bus 200 ms to answer and then closes the link. After that, settling the messages of that link
+ * takes 10 seconds or more. A process that is busy for 200 ms misses the answer. The SDK has no option for this. It also does not catch the
+ * error if Service Bus never answers, which would end the process.
  */
 function patient(receiver: ServiceBusReceiver, timeoutMs: number): ServiceBusReceiver {
   const inner = receiver as unknown as {
@@ -266,8 +266,8 @@ interface BatchingReceiver {
 }
 
 /**
- * Rejects with code `ServiceTimeout` when `work` takes longer than `ms`.
- * @param ends gets what ends it before
+ * Rejects with code `ServiceTimeout` if `work` takes longer than `ms`.
+ * @param ends receives a callback that ends it earlier
  */
 async function within<T>(ms: number, work: Promise<T>, ends?: Set<(error: Error) => void>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
@@ -285,12 +285,12 @@ async function within<T>(ms: number, work: Promise<T>, ends?: Set<(error: Error)
   }
 }
 
-/** A message received here is settled on its link. For another one the token is enough, over the management link. */
+/** A message received here is settled on its link. For any other the token is enough, over the management link. */
 function heldBy(holding: Holding): never {
   return ('delivery' in holding ? holding : { ...holding, delivery: {} }) as never;
 }
 
-/** A `Long` as far as the SDK looks: its mark and its bytes. The package itself is no dependency of ours. */
+/** A `Long` with the parts that the SDK reads: its mark and its bytes. The package itself is not a dependency. */
 const longFrom = (text: string): unknown => ({
   __isLong__: true,
   toBytesBE() {

@@ -1,7 +1,7 @@
 /**
- * How leases end. Each verb first takes the lease from those held, and puts it back when Service Bus cannot be reached.
- * A message is released as a copy: only a new message can be scheduled, and only a new one begins without deliveries. In a
- * session a copy comes after all others, so one that is only released comes back itself.
+ * Settles leases. Each verb first takes the lease from the held ones, and puts it back if Service Bus cannot be reached. A released message is
+ * sent as a copy, because only a new message can be scheduled and starts with a delivery count of zero. In a session a copy would come after all
+ * others, so there the message itself is released.
  */
 
 import type { JobLease, JobSettler, Nack } from '../../../core/contract/queue.ts';
@@ -15,7 +15,7 @@ import type { Death, Intent } from './metadata.ts';
 
 export type Settlers = ReturnType<typeof createSettlers>;
 
-/** Deliveries of a message that comes back itself. Queues allow ten, and a job whose process dies needs some of them. */
+/** How many deliveries a message that is released itself may use. Queues allow ten, and a job whose process dies needs some of them. */
 const mostInPlace = 5;
 
 export function createSettlers(connection: Connection, locks: Locks) {
@@ -37,7 +37,7 @@ export function createSettlers(connection: Connection, locks: Locks) {
     if (failure) throw serviceBusError(during, failure);
   }
 
-  /** `false` when the lease has ended, here or for the broker. */
+  /** `false` = the lease has ended, here or at the broker. */
   async function settle(lease: JobLease, work: (holding: Holding) => Promise<void>): Promise<boolean> {
     const holding = locks.take(lease);
     if (!holding) return false;
@@ -61,7 +61,7 @@ export function createSettlers(connection: Connection, locks: Locks) {
     await (await connection.api()).complete(nameOf(lease), holding);
   }
 
-  /** `true`: the message may come back itself, and this delivery does not count. */
+  /** `true` = the message itself may be released, and this delivery does not count. */
   async function takeBack(lease: JobLease, holding: Holding): Promise<boolean> {
     const { entity, sessions } = addressOf(lease.queue);
     if (!metadata || !sessions || !('deliveryCount' in holding)) return false;
@@ -70,7 +70,7 @@ export function createSettlers(connection: Connection, locks: Locks) {
     const { tags, lockToken } = receiptOf(lease);
     return metadata.beginnings.takeBack(entity, tags, lockToken).then(
       () => true,
-      () => false, // a store that is away must not cost attempts
+      () => false, // a store that cannot be reached must not cost attempts
     );
   }
 
@@ -87,10 +87,10 @@ export function createSettlers(connection: Connection, locks: Locks) {
           return (await connection.api()).abandon(nameOf(lease), holding);
         await locks.prove(lease); // before there are two of it
         const noted = metadata?.intents.write(addressOf(lease.queue).entity, tags, intent);
-        // A job that is only released must not spend its deliveries on a store that is away. If its process is killed
-        // before the message is completed, there are two of it.
+        // Releasing a job must not spend deliveries because a store cannot be reached. If its process is killed before the message is
+        // completed, there are two messages.
         await (countAttempt ? noted : noted?.catch(() => {}));
-        // Of a session that a host holds, the next delivery may have begun meanwhile. From here on it sees the intent.
+        // If a host holds the session, the next delivery may have begun meanwhile. From now on it sees the intent.
         if (!completes && addressOf(lease.queue).sessions) await locks.prove(lease);
         await sendCopy(lease.queue, lease.body, tags, intent);
         if (completes) await complete(lease, holding).catch(unlessLost);
@@ -100,7 +100,7 @@ export function createSettlers(connection: Connection, locks: Locks) {
   async function each<T>(items: readonly T[], work: (item: T) => Promise<boolean>): Promise<boolean[]> {
     const results = await Promise.allSettled(items.map(work));
     const failed = results.filter((result) => result.status === 'rejected');
-    // When some succeed, the failed ones have had their retries: those messages come back when their locks end.
+    // If some succeed, the failed ones have had their retries: those messages come back when their locks end.
     if (failed.length > 0 && failed.length === results.length) throw failed[0]!.reason;
     return results.map((result) => result.status === 'fulfilled' && result.value);
   }
@@ -110,12 +110,12 @@ export function createSettlers(connection: Connection, locks: Locks) {
       throw serviceBusError(`renewing a lock of queue "${lease.queue}"`, error);
     });
 
-  /** A session can be settled by the process that holds it, and by no other one. */
+  /** A message of a session can be settled only by the process that holds the session. */
   const here = async (lease: JobLease, work: () => Promise<boolean>): Promise<boolean> =>
     !addressOf(lease.queue).sessions || locks.has(lease) ? work() : false;
   const nackHere = nackWith(true);
 
-  /** For messages that were fetched here. */
+  /** For messages that this process fetched. */
   const own: JobSettler = {
     ack: (acks) =>
       each(acks, ({ lease }) => here(lease, () => settle(lease, (holding) => complete(lease, holding)))),
@@ -130,7 +130,7 @@ export function createSettlers(connection: Connection, locks: Locks) {
       ),
     renew: (leases, leaseMs) => each(leases, (lease) => here(lease, () => renewOne(lease, leaseMs))),
   };
-  /** For messages that a host holds. It completes them itself when the function returns. */
+  /** For messages that a host holds. The host completes them when the function returns. */
   const pushed: JobSettler = {
     ack: (acks) => each(acks, ({ lease }) => settle(lease, async () => {})),
     nack: nackWith(false),
@@ -142,18 +142,18 @@ export function createSettlers(connection: Connection, locks: Locks) {
         const intent: Intent = { attempts: lease.attempt, interrupted: false, notBefore: null, letter };
         await locks.prove(lease); // before there are two of it
         await sendDead(lease.queue, lease.body, tags, letter);
-        // Written afterwards: a job whose dead letter cannot be sent must run again. If this write fails, it runs again too.
+        // Written afterwards, because a job whose dead letter cannot be sent must run again. If this write fails, it runs again, too.
         await metadata?.intents.write(addressOf(lease.queue).entity, tags, intent).catch(() => {});
       }),
     renew: (leases, leaseMs) => each(leases, (lease) => renewOne(lease, leaseMs)),
   };
-  /** Sends the copy again. Changes nothing where the queue detects duplicates. */
+  /** Sends the copy again. Has no effect if the queue detects duplicates. */
   const repeat = (queue: string, body: string, tags: Tags, intent: Intent): Promise<void> =>
     intent.letter ? sendDead(queue, body, tags, intent.letter) : sendCopy(queue, body, tags, intent);
   return { own, pushed, repeat };
 }
 
-/** The copy was sent, so a lost lock does no harm: the message comes again and is replaced by the same copy. */
+/** The copy was sent, so a lost lock does no harm: the message is delivered again and replaced by the same copy. */
 function unlessLost(error: unknown): void {
   if (!isLockLost(error)) throw error;
 }

@@ -5,11 +5,11 @@ import { managedIdentity } from '../identity.ts';
 import type { Credential } from '../service-bus/access.ts';
 
 export interface StorageOptions {
-  /** `DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…`, or `UseDevelopmentStorage=true`. Either this or `endpoint`. */
+  /** `DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…`, or `UseDevelopmentStorage=true`. Use either this or `endpoint`. */
   readonly connectionString?: string;
   /** `https://shop.table.core.windows.net` or `https://shop.blob.core.windows.net`, for an identity. */
   readonly endpoint?: string;
-  /** Such as `new DefaultAzureCredential()` of `@azure/identity`. @default the managed identity that Azure has given to the app */
+  /** For example `new DefaultAzureCredential()` of `@azure/identity`. @default the app's managed identity */
   readonly credential?: Credential;
 }
 
@@ -17,14 +17,14 @@ export type StorageAccess =
   | { readonly connectionString: string }
   | { readonly endpoint: string; readonly credential: Credential };
 
-/** Throws `CONFIG` unless the options name one way to connect. Does not look for an identity yet. */
+/** Throws `CONFIG` unless the options name one way to connect. Does not need an identity yet. */
 export function checkStorage(options: StorageOptions, caller: string): void {
   const { connectionString, endpoint, credential } = options;
   if ((connectionString === undefined) === (endpoint === undefined)) {
     const got = connectionString === undefined ? 'neither' : 'both';
     throw config(`${caller} expects either connectionString or endpoint, got ${got}.`);
   }
-  // A connection string is a secret: no part of it appears in an error.
+  // A connection string is a secret: no part of it may appear in an error.
   if (connectionString !== undefined && !isConnectionString(connectionString)) {
     throw config(
       `${caller} expects connectionString to be like DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…, got something else.`,
@@ -42,14 +42,14 @@ export function checkStorage(options: StorageOptions, caller: string): void {
   }
 }
 
-/** For the first use, when the host has set its variables. */
+/** Called on first use, when the host has set its variables. */
 export function storageAccess({
   connectionString,
   endpoint: given,
   credential,
 }: StorageOptions): StorageAccess {
   if (connectionString !== undefined) return { connectionString };
-  const endpoint = given!.replace(/\/$/, ''); // Azure shows it with a slash at its end
+  const endpoint = given!.replace(/\/$/, ''); // the portal shows it with a slash at its end
   const identity = credential ?? managedIdentity(process.env, null);
   if (identity) return { endpoint, credential: identity };
   throw config(
@@ -57,7 +57,7 @@ export function storageAccess({
   );
 }
 
-/** Whether it asks for unencrypted requests, as that of an emulator does. */
+/** Whether it uses unencrypted requests, as an emulator's connection string does. */
 export const isPlain = (connectionString: string): boolean =>
   /(^|;)\s*(UseDevelopmentStorage=true|DefaultEndpointsProtocol=http|(Table|Blob)Endpoint=http:[^;]*)\s*(;|$)/i.test(
     connectionString,
@@ -69,5 +69,5 @@ const isConnectionString = (text: unknown): boolean =>
     (/(^|;)\s*DefaultEndpointsProtocol=/i.test(text) && /(^|;)\s*AccountKey=/i.test(text)) ||
     /(^|;)\s*SharedAccessSignature=/i.test(text));
 
-/** A query may hold a signature, which is a secret. */
+/** A query may contain a signature, which is a secret. */
 const isSigned = (endpoint: unknown): boolean => typeof endpoint === 'string' && endpoint.includes('?');

@@ -3,7 +3,7 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { messageOf } from '../sdk-errors.ts';
 
-/** By the codes of the service: how to fix the configuration. */
+/** How to fix the configuration, by the code of the service. */
 const remedies: Readonly<Record<string, string>> = {
   TableNotFound: 'Create the table with `longshore migrate` or a template.',
   ContainerNotFound: 'Create the container, or correct its name.',
@@ -38,7 +38,7 @@ export function storageError(
   return new LongshoreError('CONFIG', `${failed} ${remedy}`, { cause });
 }
 
-/** The message of the service, without the time and the number of the request. */
+/** The message of the service, without the time and the id of the request. */
 function saidBy(error: unknown): string {
   const { odataError } = detailsOf(error) as { odataError?: { message?: { value?: unknown } } };
   const said = odataError?.message?.value;
@@ -49,7 +49,7 @@ function saidBy(error: unknown): string {
 
 const detailsOf = (error: unknown): object => (error as { details?: object } | null)?.details ?? {};
 
-/** The code of the service, else of the SDK or the network. */
+/** The code of the service, or else of the SDK or the network. */
 export function codeOf(error: unknown): string | null {
   const { code } = (error ?? {}) as { code?: unknown };
   const { odataError, errorCode } = detailsOf(error) as {

@@ -24,8 +24,8 @@ import { purgeTexts, tableTexts } from './texts.ts';
 export type { TableStoreOptions } from './sdk.ts';
 
 /**
- * Opens nothing, and loads no SDK, before the first use. The table must exist: `longshore migrate` or a template makes it. Times are
- * those of the processes' clocks, so the clocks of the hosts should agree to the second.
+ * Opens no connection and loads no SDK before the first use. The table must exist: create it by `longshore migrate` or a template. Times are
+ * read from the clocks of the processes, so the hosts' clocks should agree to the second.
  */
 export function tableStore(options: TableStoreOptions): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   const { table } = options;
@@ -41,7 +41,7 @@ export function tableStore(options: TableStoreOptions): Stores & Required<Pick<S
   };
 }
 
-/** All jobs that wait for a key are written with every change of it. */
+/** Every change of a key writes all jobs that wait for it. */
 const mostWaiters = 250;
 
 export function openStores(options: TableStoreOptions): Stores & Required<Pick<Stores, 'close'>> {
@@ -50,7 +50,7 @@ export function openStores(options: TableStoreOptions): Stores & Required<Pick<S
   const retention = { ...defaultRetention, ...options.retention };
   const rows = tableRecords(table);
   const texts = tableTexts(table);
-  /** Table storage has no expiry, so a purge removes keys and texts too. */
+  /** Table storage has no expiry, so a purge removes keys and texts, too. */
   const purge: RecordTable['purge'] = async (past, now) => {
     const work = [rows.purge(past, now), purgeTexts(table, now)];
     return (await Promise.all(work)).reduce((sum, count) => sum + count, 0);
@@ -59,20 +59,20 @@ export function openStores(options: TableStoreOptions): Stores & Required<Pick<S
     keys: keyStore(textKeys(sectionOf(texts, 'key/')), clock),
     records: recordStore({ ...rows, purge }, { clock, retention }),
     ...storesOf(texts, clock, { mostSlots: mostSlotsOfItem, mostWaiters }),
-    // Their own, because a transaction holds 100 rows of numbers, or a schedule and its place in time; over texts each would be a request.
+    // Not built on texts: one transaction holds 100 rows of metrics, or a schedule and its due time. With texts each row would be one request.
     metrics: tableMetrics(table),
     schedules: tableSchedules(table),
     audit: tableAudit(table),
-    close: async () => {}, // there is no connection to close
+    close: async () => {}, // no connection to close
   };
 }
 
-/** A write that meets another one of the same entry is sent again. */
+/** A write that collides with another one of the same entry is repeated. */
 const mostTries = 5;
-/** One purge call removes at most so many entries. */
+/** The most entries that one purge call removes. */
 const stepSize = 100;
 
-/** The later the id, the earlier the text: rows are read from first to last, and the newest entry comes first. */
+/** Reverses the order of ids: rows are read in ascending order, and the newest entry must come first. */
 const idBackwards = (id: string): string =>
   `${Buffer.from(Buffer.from(id).map((byte) => 255 - byte)).toString('hex')}~`;
 const entryRowOf = ({ at, id }: AuditPosition): string => `at:${backwards(at)}:${idBackwards(id)}`;
@@ -86,14 +86,14 @@ function tableAudit(table: Table): AuditLog {
           { create: { partitionKey: partition, rowKey: idRow, entry } },
           { create: { partitionKey: partition, rowKey: entry, ...textProperties(withoutSeparators(text)) } },
         ];
-        // Two that create the same rows at once may both be told that these are there already.
+        // If two writers create the same rows at once, both may get the answer that the rows exist.
         for (let tries = 0; tries < mostTries; tries++)
           if ((await api.commit(partition, steps)) || (await api.get(partition, idRow))) return;
         throw new Error(`lost ${mostTries} races for the same entry`);
       }),
     read: (before, max) =>
       table.call('reading the audit log', async (api) => {
-        // `!` comes before all that a row's key may go on with.
+        // `!` sorts before all characters that can follow in a row's key.
         const from = before === null ? 'at:' : `${entryRowOf(before)}!`;
         return (await api.range({ partition, from, to: 'at;', max })).map(textOf);
       }),

@@ -1,4 +1,4 @@
-/** Numbers in the table. */
+/** Metrics in the table. */
 
 import { slices } from '../../../core/base/slices.ts';
 import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/derived/metrics.ts';
@@ -9,17 +9,17 @@ import { every, safe, textOf, textProperties } from './layout.ts';
 import type { Entity, Found, Range, Table, TableApi } from './sdk.ts';
 
 const dayMs = 86_400_000;
-/** How much time a partition holds: some thousand rows of each job, so that a usual read needs one or two. */
+/** The time span of a partition. It has some thousand rows per job, so a usual read needs one or two partitions. */
 const partitionMs: Readonly<Record<MetricStep, number>> = {
   minute: dayMs,
   hour: 50 * dayMs,
   day: 1_000 * dayMs,
 };
-/** The most that one transaction holds. */
+/** The most rows in one transaction. */
 const batchSize = 100;
-/** One purge call removes at most so many rows. */
+/** The most rows that one purge call removes. */
 const stepSize = 1_000;
-/** A transaction that meets another one is sent again. */
+/** A transaction that collides with another one is repeated. */
 const mostTries = 5;
 
 const startOf = (step: MetricStep, at: number): number => at - (at % partitionMs[step]);
@@ -78,7 +78,7 @@ export function tableMetrics(table: Table): MetricStore {
   };
 }
 
-/** The first partition and the last one by row, and whole what lies between. */
+/** The ranges of rows: parts of the first and the last partition, and all of those in between. */
 function rangesOf(step: MetricStep, from: number, to: number): Range[] {
   if (to <= from) return [];
   const [first, last] = [partitionOf(step, from), partitionOf(step, to - 1)];
@@ -95,13 +95,13 @@ function rangesOf(step: MetricStep, from: number, to: number): Range[] {
   ];
 }
 
-/** A transaction is of one partition. */
+/** Groups entities by transaction, which can change only one partition. */
 function batchesOf<T extends Entity>(all: readonly T[]): (readonly T[])[] {
   const partitions = [...Map.groupBy(all, ({ partitionKey }) => partitionKey).values()];
   return partitions.flatMap((rows) => [...slices(rows, batchSize)]);
 }
 
-/** Two writers that create the same row at once may both be told that it is there already. */
+/** If two writers create the same row at once, both may get the answer that it exists. */
 async function put(api: TableApi, batch: readonly Entity[]): Promise<void> {
   const steps = batch.map((entity) => ({ put: entity }));
   for (let tries = 1; tries <= mostTries; tries++)
@@ -109,7 +109,7 @@ async function put(api: TableApi, batch: readonly Entity[]): Promise<void> {
   throw new Error(`lost ${mostTries} races for the same rows`);
 }
 
-/** Returns how many of them this call has removed. */
+/** Returns how many rows this call has removed. */
 async function remove(api: TableApi, batch: readonly Found[]): Promise<number> {
   const { partitionKey } = batch[0]!;
   if (

@@ -11,13 +11,13 @@ import { tableTexts } from './texts.ts';
 
 const version = 1;
 
-/** Throws `CONFIG` for another program's table. */
+/** Throws `CONFIG` for a table of another program. */
 export async function migrateTable(options: TableStoreOptions): Promise<{ from: number | null; to: number }> {
   const { clock = systemClock } = options;
   const table = openTable(options);
   const partition = await table.call('looking at the table', (api) => api.somePartition());
   if (partition === 'missing') {
-    // Two processes may do so at once: creating an existing table is no error.
+    // Two processes may create it at once: that is not an error.
     await table.call('creating the table', (api) => api.create());
     return { from: null, to: version };
   }
@@ -30,7 +30,7 @@ export async function migrateTable(options: TableStoreOptions): Promise<{ from: 
   );
 }
 
-/** Version 0.1.0 had heartbeats in a partition of their own, with marks of those that are to drain. */
+/** Version 0.1.0 kept heartbeats and drain requests in a partition of their own. */
 async function toTexts(
   api: TableApi,
   { workers }: Required<Pick<ReturnType<typeof storesOf>, 'workers'>>,

@@ -1,4 +1,4 @@
-/** Lists of records. Loaded with the first one. */
+/** Records in the table. Loaded on first use. */
 
 import { slices } from '../../../core/base/slices.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
@@ -11,16 +11,16 @@ import type { Past, RecordQuery, RecordTable, Versioned } from '../../../core/ki
 import { fits, jobPartition, jobPartitions, safe, textOf, textProperties } from './layout.ts';
 import type { Entity, Found, Range, Step, Table } from './sdk.ts';
 
-/** One purge call removes at most so many records of a partition: three steps each, and a transaction holds a hundred. */
+/** The most records that one purge call removes from a partition: each takes three steps of a transaction, which may have a hundred. */
 const stepSize = 33;
-/** New records in one transaction: two steps each, and far from its limit of 4 MB. */
+/** The most new records in one transaction: two steps each, and far below its limit of 4 MB. */
 const batchSize = 50;
 
-/** The version that was read, and the rows that stand for the record in lists and for purging. */
+/** The version that was read, and the rows of the record for lists and purges. */
 interface Version {
   readonly etag: string;
   readonly listed: string;
-  /** Empty while the job lives. */
+  /** Empty while the job has not ended. */
   readonly past: string;
 }
 
@@ -79,7 +79,7 @@ export function tableRecords(table: Table): RecordTable {
     return [{ create: job }, { put: listed }, ...(past ? [{ put: past }] : [])];
   }
 
-  /** Known records stay as they are. One of them makes the whole batch fail, so it is then sent record by record. */
+  /** Known records stay unchanged. One of them makes the whole batch fail; then it is sent record by record. */
   async function addBatch(partition: string, rows: readonly RecordRow[]): Promise<void> {
     if (rows.length > 1 && (await commit(partition, rows.flatMap(created)))) return;
     for (const row of rows) await commit(partition, created(row));
@@ -103,7 +103,7 @@ export function tableRecords(table: Table): RecordTable {
       if (over === null) return commit(partition, created(row));
       const { etag, ...before } = JSON.parse(over) as Version;
       const { job, listed, past } = entitiesOf(row);
-      // The list row of a living job says nothing that changes, so its progress is one write without a transaction.
+      // The list row of a live job does not change, so its progress is one write without a transaction.
       const relisted =
         listed.rowKey === before.listed && isLiving(listed.rowKey) ? [] : replaced(before.listed, listed);
       return commit(partition, [{ update: job, over: etag }, ...relisted, ...replaced(before.past, past)]);
@@ -126,7 +126,7 @@ export function tableRecords(table: Table): RecordTable {
             atMost: ['guarded', momentText(now)] as const,
             max: stepSize,
           };
-          // Reopening a record removes its `past` row, and then this transaction fails.
+          // If a record is reopened, its `past` row is removed, and this transaction fails.
           const remove = (found: readonly Found[]) =>
             api.commit(
               partition,
@@ -145,17 +145,17 @@ export function tableRecords(table: Table): RecordTable {
   };
 }
 
-/** The moment, which counts backwards, and the id. */
+/** A reversed time and the id. */
 const isPosition = (text: string): boolean => /^\d{16}:[\w.@:~-]+$/.test(text);
 const momentOf = (position: string): string => position.slice(0, position.indexOf(':'));
-/** By moment, the newest first; of the same moment by id, the last one first. */
+/** By time, newest first; at the same time by id, descending. */
 const newestFirst = (a: string, b: string): number =>
   momentOf(a) === momentOf(b) ? (a < b ? 1 : -1) : a < b ? -1 : 1;
 
-/** The most that are read of one partition that were created in one millisecond. */
+/** The most records of one partition and one millisecond that are read. */
 const mostAtOnce = 10_000;
 
-/** What the rows for lists say of time, status, queue and job. */
+/** The list rows that match time, status, queue and job of the query. */
 function entriesOf(table: Table, query: RecordQuery, past: Past): Index['next'] {
   const { queue, job, status, createdFrom, createdBefore } = query;
   const equal = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
@@ -184,8 +184,8 @@ function entriesOf(table: Table, query: RecordQuery, past: Past): Index['next'] 
           found.push(...rows);
           return rows;
         };
-        // Rows go by id the other way round. So a moment that a page has to end in is read whole: `;` follows `:`, and `!` comes before
-        // all that an id may have.
+        // Rows are in ascending order of ids, but pages in descending order. So a millisecond in which a page ends is read whole: `;` sorts
+        // after `:`, and `!` before all characters of an id.
         const moment = after === null ? '' : momentOf(after);
         if (after !== null) await some(`${moment}:`, `:${after}`, mostAtOnce);
         const rows = await some(

@@ -1,4 +1,4 @@
-/** Schedules that were made at run time. */
+/** Schedules that were created at run time. */
 
 import { withoutSeparators } from '../../../core/base/json.ts';
 import type { ScheduleStore, StoredSchedule } from '../../../core/contract/derived/schedules.ts';
@@ -8,7 +8,7 @@ import type { Entity, Found, Step, Table } from './sdk.ts';
 
 const rowOf = (name: string): string => `name:${name}`;
 const dueRowOf = (name: string, nextAt: number): string => `due:${momentText(nextAt)}:${name}`;
-/** Between an etag and the row that says when to look, in a version. */
+/** Separates the etag from the name of the `due` row in a version. */
 const between = ' ';
 
 function storedOf(found: Found): StoredSchedule {
@@ -40,7 +40,7 @@ export function tableSchedules(table: Table): ScheduleStore {
       const steps: Step[] = [
         over === null ? { create: entity } : { update: entity, over: over.slice(0, cut) },
       ];
-      // Both change together, so that no tick looks for one that is not there, and none is forgotten.
+      // Both rows change together, so that a tick finds every schedule and no missing one.
       if (before !== '' && before !== due) steps.push({ remove: before });
       if (due !== '' && before !== due) steps.push({ put: { partitionKey: partition, rowKey: due, name } });
       return table.call('writing a schedule', (api) => api.commit(partition, steps));
@@ -55,12 +55,12 @@ export function tableSchedules(table: Table): ScheduleStore {
             ? api.remove(partition, rowOf(name), found.etag)
             : api.commit(partition, [{ remove: rowOf(name) }, { remove: due }]),
         );
-        if (isGone) return true; // else somebody has changed it meanwhile
+        if (isGone) return true; // else it has changed meanwhile
       }
     },
     list: ({ after = '', max }) =>
       table.call('listing schedules', async (api) => {
-        // `!` comes before all that a name may go on with.
+        // `!` sorts before all characters that can follow in a name.
         const from = after === '' ? rowOf('') : `${rowOf(after)}!`;
         return (await api.range({ partition, from, to: 'name;', max })).map(storedOf);
       }),

@@ -1,4 +1,4 @@
-/** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
+/** The only file that imports the SDK. It is loaded on first use, because that takes longer than loading the rest. */
 
 import type { TableClient, TableEntity, TransactionAction } from '@azure/data-tables';
 import type { Clock } from '../../../core/base/clock.ts';
@@ -8,7 +8,7 @@ import { type Service, serviceOf } from '../../../core/kit/service.ts';
 import { isPlain, type StorageOptions, storageAccess } from '../storage/access.ts';
 import { codeOf, storageError } from '../storage/errors.ts';
 
-/** All properties are texts. */
+/** An entity. All properties are texts. */
 export interface Entity {
   readonly partitionKey: string;
   readonly rowKey: string;
@@ -16,7 +16,7 @@ export interface Entity {
 }
 export type Found = Entity & { readonly etag: string };
 
-/** A part of a change. `create` fails for an existing row, `remove` for a missing one; `put` overwrites any version. */
+/** A step of a change. `create` fails for an existing row, `remove` for a missing one; `put` overwrites any version. */
 export type Step =
   | { readonly create: Entity }
   | { readonly update: Entity; readonly over: string }
@@ -25,26 +25,26 @@ export type Step =
 
 export interface Range {
   readonly partition: string;
-  /** All partitions up to this one, which is left out. @default only the one */
+  /** Partitions from `partition` up to this one, exclusive. @default only `partition` */
   readonly before?: string;
-  /** The first row, and the first one after the range. */
+  /** The first row, and the end of the range, exclusive. */
   readonly from: string;
   readonly to: string;
-  /** Properties that must be equal. */
+  /** Properties that must be equal to these. */
   readonly equal?: Readonly<Record<string, string>>;
-  /** A property with the value that it must exceed, or must not exceed. */
+  /** A property, and the value that it must exceed or must not exceed. */
   readonly above?: readonly [string, string];
   readonly atMost?: readonly [string, string];
-  /** Stops after so many matches. @default all */
+  /** The most rows to return. @default all */
   readonly max?: number;
 }
 
-/** The requests Longshore makes. */
+/** The requests that Longshore makes. */
 export type TableApi = Awaited<ReturnType<typeof openApi>>;
 
 const timeoutMs = 15_000;
 const retryOptions = { maxRetries: 3, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };
-/** The most that one answer holds. */
+/** The most rows in one response. */
 const pageSize = 1_000;
 
 const overtaken = new Set([
@@ -81,13 +81,13 @@ export async function openApi(options: TableStoreOptions) {
         throw error;
       }
     },
-    /** All or nothing; `false`: somebody else was first. */
+    /** Makes all changes or none; `false` = another writer was first. */
     commit: (partition: string, steps: readonly Step[]): Promise<boolean> =>
       unlessOvertaken(send(partition, steps)),
-    /** `false`: it is missing, or has changed since it was read. */
+    /** `false` = it is missing, or has changed since it was read. */
     remove: (partition: string, row: string, etag?: string): Promise<boolean> =>
       unlessOvertaken(client.deleteEntity(partition, row, { ...limited(), ...(etag && { etag }) })),
-    /** By row, first to last. */
+    /** Sorted by row, ascending. */
     async range(range: Range): Promise<Found[]> {
       const { max = Number.POSITIVE_INFINITY } = range;
       const found: Found[] = [];
@@ -95,7 +95,7 @@ export async function openApi(options: TableStoreOptions) {
       const maxPageSize = Math.min(pageSize, max);
       let continuationToken: string | undefined;
       do {
-        // Each page has the time of a request for itself.
+        // The timeout applies to each page.
         const listed = client.listEntities<TableEntity>({ queryOptions, ...limited() });
         const { value: page } = await listed
           .byPage({ maxPageSize, ...(continuationToken !== undefined && { continuationToken }) })
@@ -108,7 +108,7 @@ export async function openApi(options: TableStoreOptions) {
     async create(): Promise<void> {
       await client.createTable(limited());
     },
-    /** A partition that has an entity; `null` = there is none, `missing` = there is no table. */
+    /** A partition that has an entity; `null` = the table is empty, `missing` = there is no table. */
     async somePartition(): Promise<string | null | 'missing'> {
       try {
         const pages = client.listEntities({ ...limited() }).byPage({ maxPageSize: 1 });
@@ -157,7 +157,7 @@ function filterOf({ partition, before, from, to, equal = {}, above, atMost }: Ra
   return conditions.join(' and ');
 }
 
-/** The SDK's own `odata` would leave a value that stands alone without quotes. */
+/** The SDK's own `odata` would not quote a single value. */
 const quoted = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 
 async function unlessOvertaken(sent: Promise<unknown>): Promise<boolean> {
@@ -181,7 +181,7 @@ export function openTable(options: TableStoreOptions): Table {
 }
 
 export interface TableStoreOptions extends StorageOptions {
-  /** 3 to 63 letters and digits, the first one a letter. */
+  /** Name of the table: 3 to 63 letters and digits, beginning with a letter. */
   readonly table: string;
   /** @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;

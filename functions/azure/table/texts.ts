@@ -1,4 +1,4 @@
-/** Texts by name in the table, which can compare and swap: what keys, steps, limits, batches and heartbeats are made of. */
+/** Named texts in the table, with compare-and-swap. Keys, steps, limits, batches and heartbeats are built on them. */
 
 import { randomUUID } from 'node:crypto';
 import { withoutSeparators } from '../../../core/base/json.ts';
@@ -18,16 +18,16 @@ import {
 } from './layout.ts';
 import type { Found, Table, TableApi } from './sdk.ts';
 
-/** A write whatever is there loses a race now and then, and is sent again. */
+/** A write over any version can lose a race, and is then repeated. */
 const mostTries = 20;
-/** A transaction does not answer with the version that it made: the text has to be read before it can be written over. */
+/** A transaction does not return the new version: the text must be read before the next write. */
 const unread = 'unread';
 
 interface Place {
-  /** What rows have in place of what the names begin with. */
+  /** Prefix of the rows, in place of the prefix of the names. */
   readonly row: string;
   readonly partitions: readonly string[];
-  /** Whether somebody lists these: then a row has its name, too. */
+  /** Whether these are listed: then the row also has the name. */
   readonly listed: boolean;
 }
 
@@ -41,7 +41,7 @@ const kinds = kindsOf<Place>({
 
 interface Version {
   readonly etag: string;
-  /** The row that says when to look. */
+  /** The row with the time of the next look. */
   readonly look: string;
 }
 
@@ -52,7 +52,7 @@ function placeOf(name: string): { readonly partition: string; readonly row: stri
   return { partition: shardIn(partitions, rest), row: row + place };
 }
 
-/** Rows of keys have their end in the text alone. */
+/** Rows of keys have their expiry only in the text. */
 function propertiesOf(name: string, endsAt: number): Record<string, string> {
   const { begin, partitions, listed } = kinds.of(name);
   if (partitions === keyPartitions) return {};
@@ -76,14 +76,14 @@ function storedOf(found: Found): StoredText {
   return { text: textOf(found), version: JSON.stringify(version) };
 }
 
-/** `over`: the version that was read, `null` = there is none. */
+/** `over`: the version that was read; `null` = there must be none. */
 function write(api: TableApi, { name, text, endsAt }: TextWrite, over: string | null): Promise<boolean> {
   const { partition, row } = placeOf(name);
   const end = endsAt ?? Number.MAX_SAFE_INTEGER;
   const { etag, look } = over === null ? { etag: null, look: lookAt(end) } : (JSON.parse(over) as Version);
   const properties = { ...propertiesOf(name, end), ...textProperties(withoutSeparators(text)) };
   const entity = { partitionKey: partition, rowKey: row, look, ...properties };
-  // A later end is one write: the look row stays, and a purge that looks too early moves it.
+  // A later end is one write: the look row stays, and a purge that reads it too early moves it.
   if (etag !== null) return api.commit(partition, [{ update: entity, over: etag }]);
   return api.commit(partition, [
     { create: entity },
@@ -95,12 +95,12 @@ async function remove(api: TableApi, name: string, version: string): Promise<boo
   const { partition, row } = placeOf(name);
   const { etag, look } = JSON.parse(version) as Version;
   if (!(await api.remove(partition, row, etag))) return false;
-  await api.remove(partition, look); // a purge removes one that is left behind
+  await api.remove(partition, look); // a purge removes a leftover one
   return true;
 }
 
 export function tableTexts(table: Table): TextStore {
-  /** Answers in the order of the texts. @param work `null` = another writer was first; asked again if any version will do */
+  /** The answers are in the order of the texts. @param work `null` = another writer was first; called again if any version will do */
   async function each<T extends { readonly name: string; readonly ifVersion?: string | null }, R>(
     during: string,
     texts: readonly T[],
@@ -109,7 +109,7 @@ export function tableTexts(table: Table): TextStore {
     const answers: (R | null)[] = [];
     async function one(api: TableApi, text: T): Promise<R | null> {
       const { name, ifVersion } = text;
-      // Versions are ours: JSON.
+      // A version that this store made is JSON.
       if (ifVersion !== undefined)
         return ifVersion === null || ifVersion.startsWith('{') ? work(api, text, ifVersion) : null;
       for (let tries = 0; tries < mostTries; tries++) {
@@ -127,7 +127,7 @@ export function tableTexts(table: Table): TextStore {
   }
 
   return {
-    // An entity holds 1 MB with two bytes for each letter, and a letter has a byte or more in UTF-8.
+    // An entity may have 1 MB with two bytes per character; in UTF-8 a character has at least one byte.
     mostBytes: 450_000,
     pauseMs: 10,
     read: (names) =>
@@ -154,7 +154,7 @@ export function tableTexts(table: Table): TextStore {
   };
 }
 
-/** Behind all rows of a kind. */
+/** Sorts after all rows of a kind. */
 const behind = '\u{fffd}';
 
 async function listOf(api: TableApi, kind: Kind<Place>, range: TextRange): Promise<NamedText[]> {
@@ -164,7 +164,7 @@ async function listOf(api: TableApi, kind: Kind<Place>, range: TextRange): Promi
   const end = rank < to ? rank : to;
   const found: NamedText[] = [];
   for (let last = after === undefined ? '' : rankAmong(kind, after, behind); found.length < max; ) {
-    // A space comes before all that a row's key may go on with.
+    // A space sorts before all characters that can follow in a row's key.
     const first = last >= from && last !== '' ? `${last} ` : from;
     if (first >= end) break;
     const ask = { from: kind.row + first, to: kind.row + end, max: max - found.length };
@@ -175,7 +175,7 @@ async function listOf(api: TableApi, kind: Kind<Place>, range: TextRange): Promi
       .slice(0, ask.max);
     for (const row of page) {
       const name = kind.begin + (JSON.parse(row.name!) as string);
-      // Names that begin with a very long text alike are among them, too.
+      // Long names are shortened in the row's key, so check the prefix.
       if (name.startsWith(prefix)) found.push({ name, ...storedOf(row) });
     }
     if (page.length < ask.max) break;
@@ -184,10 +184,10 @@ async function listOf(api: TableApi, kind: Kind<Place>, range: TextRange): Promi
   return found;
 }
 
-/** One purge call looks at most at so many rows of a partition. */
+/** The most rows of a partition that one purge call reads. */
 const stepSize = 100;
 
-/** Removes what is past its time; returns how many. Bounded. Table storage has no expiry: a row beside each says when to look. */
+/** Removes expired texts; returns how many. Bounded. Table storage has no expiry, so each text has a row with the time of the next look. */
 export async function purgeTexts(table: Table, now: number): Promise<number> {
   let count = 0;
   await table.call('purging', (api) =>
@@ -199,7 +199,7 @@ export async function purgeTexts(table: Table, now: number): Promise<number> {
   return count;
 }
 
-/** `true`: the row was past its time and was removed. */
+/** `true` = the row had expired and was removed. */
 async function lookInto(api: TableApi, look: Found, now: number): Promise<boolean> {
   const { partitionKey, rowKey, key: row } = look;
   const found = await api.get(partitionKey, row!);
@@ -216,7 +216,7 @@ async function lookInto(api: TableApi, look: Found, now: number): Promise<boolea
     ]);
     return false;
   }
-  // Where the row is gone, or has another look row by now, only this look row is removed.
+  // If the row is gone or has another look row by now, only this look row is removed.
   if (found && isMine && !(await api.remove(partitionKey, row!, found.etag))) return false;
   await api.remove(partitionKey, rowKey);
   return isMine;
