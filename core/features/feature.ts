@@ -1,6 +1,6 @@
 /**
- * What a feature is to the kernel, as data: where it stands around an attempt, and what it does beside jobs. A feature is its folder and one line in table.ts, and the
- * kernel names none.
+ * The interface between features and the kernel, as data: where a feature runs around an attempt, and its work outside of jobs. A feature is a
+ * folder and one line in table.ts; the kernel names no feature.
  */
 
 import type { Installed } from '../kernel/app/installed.ts';
@@ -20,16 +20,16 @@ import type { Chore } from '../kernel/worker/chores.ts';
 import type { CountAttempts } from '../kernel/worker/state.ts';
 
 /**
- * Places around the run, from the outside to the handler. A job at its limit holds no key, and has not begun. What a key says was done is
- * handed on as well. A job whose key says that it is done gets no second record, and begins no transaction.
+ * Slots around the run, from the outermost to the handler. A job at its limit has not begun and holds no key. The output kept under a completed
+ * key is handed on, too. A job whose key is completed gets no second record and begins no transaction.
  */
 export const runSlots = ['pause', 'limit', 'hand on', 'key', 'record', 'transaction', 'monitor'] as const;
 
 /**
- * Places around the settlement, the outermost first: its code before `next` runs first, that after `next` last. Outside of the others stands what
- * needs to know whether the settlement took effect. A child is counted before it is settled, or it may be counted by nobody. Log lines are part
- * of the report before it is recorded. A payload is dropped after the record, which shows a late copy of the message that the job is done. What a
- * transaction wrote is recorded when it has committed. A key is released before its message comes back. The record comes before the queue.
+ * Slots around the settlement, the outermost first: its code before `next` runs first, its code after `next` runs last. The outer slots need to
+ * know whether the settlement took effect. A child is counted before it is settled; otherwise its end could be lost. Log lines are added to the
+ * report before it is recorded. A payload is deleted after the record, which tells a late copy of the message that the job is done. The writes
+ * of a transaction are recorded after its commit. A key is released before its message comes back. The record is written before the queue.
  */
 export const endSlots = [
   ...['remember', 'limit', 'monitor', 'count', 'log', 'payload'],
@@ -40,13 +40,13 @@ export type RunSlot = (typeof runSlots)[number];
 export type EndSlot = (typeof endSlots)[number];
 
 export interface Feature {
-  /** Brings the payload, before it is checked. */
+  /** Loads the payload before it is checked. */
   readonly load?: RunStep;
   readonly run?: Readonly<Partial<Record<RunSlot, RunStep>>>;
   readonly end?: Readonly<Partial<Record<EndSlot, EndStep>>>;
-  /** Whether an attempt of the job has begun its work, though the job may not begin any more. */
+  /** Whether an earlier attempt of the job has begun its work, even if the job may no longer begin. */
   readonly hasBegun?: (it: Admitted) => Maybe<boolean>;
-  /** What workers do for it beside jobs. */
+  /** Regular work of the workers, outside of jobs. */
   readonly chores?: readonly Chore[];
   /** Members of clients. */
   readonly client?: ClientDoor;
@@ -61,7 +61,7 @@ export interface Feature {
   readonly needs?: Needs;
 }
 
-/** Several in one place stand in the order of the table. */
+/** Several steps in one slot are in the order of the table. */
 export const installedFrom = (features: readonly Feature[]): Installed => ({
   steps: {
     beforeTheCheck: [timely, ...features.flatMap(({ load }) => load ?? [])],

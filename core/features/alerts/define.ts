@@ -8,17 +8,17 @@ import { standardRules } from './rules.ts';
 const kinds = { to: '', rules: '', remindMs: '', name: '' } satisfies OptionKinds<AlertsDefinition>;
 
 export interface AlertsDefinition {
-  /** Who is sent what begins and ends. Without any, alerts are events only. */
+  /** The targets that receive notices when an alert fires or resolves. Without any, alerts are events only. */
   readonly to: AlertTarget | readonly AlertTarget[];
   /** @default `alert.standard()` */
   readonly rules?: readonly AlertRule[];
-  /** An alert that goes on is sent again after this, ms. At least 60_000. @default never */
+  /** How long after its last notice a firing alert is sent again, ms. At least 60_000. @default never */
   readonly remindMs?: number;
   /** Two apps that share a store need two names. @default 'default' */
   readonly name?: string;
 }
 
-/** Throws `CONFIG` for a wrong or a double name. */
+/** Throws `CONFIG` for an invalid or duplicate name. */
 export function defineAlerts(definition: AlertsDefinition): Alerts {
   checkOptions('defineAlerts()', definition ?? ({} as AlertsDefinition), kinds);
   const { rules = standardRules(), remindMs = null, name = 'default' } = definition ?? {};
@@ -52,7 +52,7 @@ function checkNames(
   for (const one of all) {
     if (typeof (one as unknown as Record<string, unknown> | null)?.[verb] !== 'function')
       throw config(
-        // A text may be the URL of a webhook, which is a secret.
+        // Do not show a text: it may be the URL of a webhook, which is a secret.
         `defineAlerts() expects each ${what} to be one like ${example}, got ${typeof one === 'string' ? 'a text' : shown(one)}.`,
       );
     if (!isName(one.name))

@@ -1,4 +1,4 @@
-/** Sends notices to their targets, and keeps those that a target has not taken. */
+/** Sends notices to their targets, and keeps those that a target has not accepted. */
 
 import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -10,7 +10,7 @@ const sendMs = 5_000;
 const minuteMs = 60_000;
 const longestPauseMs = 60 * minuteMs;
 
-/** For the targets that want them. */
+/** Assigns each notice to the targets that want it. */
 export function addressed({ to }: Alerts, notices: readonly AlertNotice[]): QueuedNotice[] {
   return notices.map((notice) => {
     const wanting = to.filter(({ severity = notice.severity }) => severity === notice.severity);
@@ -19,7 +19,7 @@ export function addressed({ to }: Alerts, notices: readonly AlertNotice[]): Queu
 }
 
 /**
- * One message per target with all that it has not taken. A target that fails is left alone for a minute, then for two, up to an
+ * Sends one message per target, with all notices that it has not accepted. A failed target is skipped for one minute, then for two, up to an
  * hour. Never rejects.
  */
 export async function deliver(
@@ -35,7 +35,7 @@ export async function deliver(
       const { name } = target;
       const failed = state.targets[name];
       const mine = state.notices.filter(({ to }) => to.includes(name));
-      // A clock that was ahead must not keep a target waiting for longer than the longest pause.
+      // A clock that was ahead must not delay a target for longer than the longest pause.
       const waits = failed !== undefined && now < failed.nextAt && failed.nextAt - now <= longestPauseMs;
       if (mine.length === 0 || waits) {
         if (failed) targets[name] = failed;
@@ -56,7 +56,7 @@ export async function deliver(
   const names = new Set(alerts.to.map(({ name }) => name));
   const rest = state.notices.map((notice) => ({
     ...notice,
-    // A target that was removed will not take it either.
+    // Drop targets that were removed.
     to: notice.to.filter((name) => names.has(name) && !taken.has(name)),
   }));
   return { ...state, targets, notices: queued(rest, now) };
@@ -64,7 +64,7 @@ export async function deliver(
 
 const noticeOf = ({ to: _, ...notice }: QueuedNotice): AlertNotice => notice;
 
-/** Rejects when the target has not taken them within 5 s. */
+/** Rejects if the target has not accepted them within 5 s. */
 export async function send(
   { clock }: AlertHost['app'],
   target: AlertTarget,
@@ -76,11 +76,11 @@ export async function send(
     stop.abort(error);
     throw error;
   };
-  // Inside a function of its own, because a target may throw instead of rejecting.
+  // An async function, because a target may throw instead of rejecting.
   const sending = (async () => target.send(notices, { signal: stop.signal, now: clock.now() }))();
   await within<unknown>(clock, sendMs, sending, late);
 }
 
-/** Without a cause, which could have the URL. */
+/** Without a cause, because it could contain the URL. */
 export const refusal = (target: string, error: unknown): LongshoreError =>
   new LongshoreError('BACKEND', `Target "${target}" does not take alerts: ${messageWithoutUrls(error)}`);

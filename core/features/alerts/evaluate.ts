@@ -16,20 +16,20 @@ import { askMs, factsOf } from './facts.ts';
 import { unknown } from './rules.ts';
 import { type AlertState, byFunctions, keyOf, nextState, noState, queued, type Read } from './state.ts';
 
-/** Hosts ask once a minute, each at its own second. */
+/** Hosts evaluate once a minute, each at its own second. */
 const leastPauseMs = 50_000;
-/** A clock that is ahead by more must not end the evaluations of the others. */
+/** A clock that is further ahead must not stop the evaluations of other hosts. */
 const mostAheadMs = 60_000;
-/** Longer than asking and sending can take. After a host died, the others wait for this time. */
+/** Longer than an evaluation with sending can take. If a host dies, the others wait for this time. */
 const holdMs = 30_000;
 export const keepMs = 30 * 86_400_000;
 
 export const stateKey = ({ name }: Alerts): string => `alerts:${name}`;
 
-/** State of this process: its findings while the key store did not answer, and the rules that it reported as unavailable. */
+/** State of this process: its findings while the key store did not answer, and the rules reported as unavailable. */
 interface Memory {
   state: AlertState;
-  /** Why some of them cannot be evaluated. */
+  /** The reasons why some rules cannot be evaluated. */
   blind: ReadonlySet<string>;
 }
 const memories = new WeakMap<Alerts, Memory>();
@@ -52,7 +52,7 @@ export async function evaluateAlerts(
     await evaluateAlone(alerts, client, memory, factsOf(client, where === 'function', now));
     throw error;
   }
-  if (claim.state !== 'claimed') return; // another host is at it
+  if (claim.state !== 'claimed') return; // another host is evaluating
   const kept = stateOf(claim.value);
   const found = where === 'function' ? { ...kept, functionAt: now } : kept;
   const keep = (state: AlertState) =>
@@ -70,13 +70,13 @@ export async function evaluateAlerts(
   const reads = await readAll(alerts.rules, client, factsOf(client, byFunctions(found, now), now));
   announceBlind(client, memory, reads);
   const next = nextState(merged(found, memory), reads, now, alerts.remindMs);
-  // A host that was stopped for longer than its hold must not send what another one has sent.
+  // A host that was suspended for longer than its hold must not send notices that another host has sent.
   if (!(await inTime(client, keys.extend(stateKey(alerts), owner, client.app.clock.now() + holdMs)))) return;
   memory.state = noState;
   await keep(await tell(alerts, client, next, now));
 }
 
-/** Without the key store there is no other host to agree with: each tells that the backend is down. */
+/** Without the key store hosts cannot agree, so each reports that the backend is down. */
 async function evaluateAlone(
   alerts: Alerts,
   client: AlertHost,
@@ -89,7 +89,7 @@ async function evaluateAlone(
   memory.state = await tell(alerts, client, next, facts.now);
 }
 
-/** Adds the findings of this process to the shared state, unless another host has seen their end already. */
+/** Adds the findings of this process to the shared state, except those that another host has seen end. */
 function merged(found: AlertState, { state }: Memory): AlertState {
   const isOver = (key: string, since: number): boolean => (found.ended[key] ?? 0) >= since;
   const open = Object.entries(state.open).filter(([key, { since }]) => !isOver(key, since));
@@ -117,7 +117,7 @@ export function readAll(rules: readonly AlertRule[], client: AlertHost, facts: A
   return Promise.all(rules.map(async (rule) => ({ rule, readings: await readOne(rule, client, facts) })));
 }
 
-/** Said when it begins: an alert that can never fire must not look like one that has no reason to. */
+/** Emitted when it begins: an alert that cannot be evaluated must not look like one that is fine. */
 function announceBlind({ app }: AlertHost, memory: Memory, reads: readonly Read[]): void {
   const blind = reads.flatMap(({ rule, readings }) => {
     const reading = readings.find(({ holds }) => holds === null);
@@ -149,7 +149,7 @@ export async function nowOf({ app, backend }: AlertHost): Promise<number> {
   return asked ? within(app.clock, askMs, asked.catch(own), own) : own();
 }
 
-/** A text that is not ours, or of a later version, is begun anew. */
+/** A text that cannot be read, or is of a later version, is replaced by an empty state. */
 export function stateOf(text: string | null): AlertState {
   try {
     return { ...noState, ...(JSON.parse(text ?? '{}') as Partial<AlertState>) };

@@ -1,4 +1,4 @@
-/** The facts that conditions ask for: each is fetched once per evaluation, with a timeout. */
+/** The facts for conditions: each is fetched once per evaluation, with a timeout. */
 
 import { within } from '../../base/clock.ts';
 import { config, LongshoreError } from '../../base/errors.ts';
@@ -16,7 +16,7 @@ import { lateStored } from '../schedules/stored/find-late.ts';
 
 export const askMs = 10_000;
 
-/** Until when the schedules of a store were served, by name, as far as this process has read. */
+/** Until when each schedule of a store was ticked, by name, as last read by this process. */
 const served = new WeakMap<KeyStore, Map<string, number>>();
 
 export function factsOf(client: AlertHost, byFunctions: boolean, now: number): AlertFacts {
@@ -24,7 +24,7 @@ export function factsOf(client: AlertHost, byFunctions: boolean, now: number): A
   const { jobs, queues, schedules, clock } = app;
   const inTime = <T>(what: string, ask: () => Promise<T>) =>
     onDemand(() => within(clock, askMs, ask(), () => tooLate(what)));
-  // Heartbeats and numbers have the time of the worker's host. The queue's clock may be off by more than they may be old.
+  // Heartbeats and metrics use the clock of the worker's host. The queue's clock may differ from it by more than their maximum age.
   const ownNow = clock.now();
   const attempts = new Map<number, ReturnType<AlertFacts['attempts']>>();
   return {
@@ -65,7 +65,7 @@ export function factsOf(client: AlertHost, byFunctions: boolean, now: number): A
   };
 }
 
-/** Reads the cursor only when a moment has passed since it was read last: reading it costs two writes. */
+/** Reads the cursor only if a job has become due since the last read, because a read costs two writes. */
 async function latenessOf(client: AlertHost, schedule: Schedule, now: number): Promise<number | null> {
   const { keys } = client.stores;
   const until = served.get(keys) ?? new Map<string, number>();
@@ -88,7 +88,7 @@ function tooLate(what: string): never {
   throw new LongshoreError('TIMEOUT', `Expected the backend to tell ${what} within ${askMs} ms.`);
 }
 
-/** Attempts that ended in the last whole minutes, per queue. Throws `CONFIG` where no numbers are kept. */
+/** Attempts that ended in the last whole minutes, per queue. Throws `CONFIG` if no metrics are kept. */
 async function attemptsIn(
   { stores, backend }: Pick<AlertHost, 'stores' | 'backend'>,
   now: number,
@@ -99,7 +99,7 @@ async function attemptsIn(
     throw config(
       `Backend "${backend.name}" keeps no numbers of attempts: give it a store that does, for example sqliteStore().`,
     );
-  // The minute under way is left out: its numbers are still arriving.
+  // The current minute is left out: its numbers are still arriving.
   const to = stepOf('minute', now);
   const all = [...sums(await metrics.read({ step: 'minute', from: to - spanMs, to })).values()];
   return [...Map.groupBy(all, ({ queue }) => queue)].map(([queue, jobs]) => {

@@ -6,8 +6,8 @@ import type { Feature } from '../feature.ts';
 export const alerts = {
   chores: [
     {
-      // Each worker tries, and the key of the alerts chooses one: apps that share a backend have their own alerts, and while the key store
-      // is away each worker must report it. The first evaluation comes soon, to report rules that cannot be evaluated here.
+      // Each worker tries, and a key of the alerts chooses one: apps that share a backend have their own alerts, and if the key store is down,
+      // each worker must report it. The first evaluation comes soon, to report rules that cannot be evaluated here.
       name: 'evaluating alerts',
       scope: 'worker',
       everyMs: 60_000,

@@ -1,4 +1,4 @@
-/** Pings for services that notice when a schedule does not run: healthchecks.io, Cronitor and their like. */
+/** Pings for services that notice when a schedule does not run, such as healthchecks.io and Cronitor. */
 
 import { config, shown } from '../../base/errors.ts';
 import type { Ping, PingKind } from '../../kernel/app/schedule.ts';
@@ -9,7 +9,7 @@ export interface HeartbeatUrls {
   readonly start?: string;
   /** Called when the job is done. */
   readonly success?: string;
-  /** Called when the job has failed for good. An attempt that will be made again calls nothing. */
+  /** Called when the job has failed for good. An attempt that will be retried calls nothing. */
   readonly fail?: string;
 }
 
@@ -19,8 +19,8 @@ export interface HeartbeatOptions extends RequestOptions {
 }
 
 /**
- * For `ping` of `defineSchedule`. One URL is taken as healthchecks.io does: `<url>/start`, `<url>` and `<url>/fail`. Throws `CONFIG`
- * for a URL that cannot be called.
+ * For `ping` of `defineSchedule`. A single URL is used in the way of healthchecks.io: `<url>/start`, `<url>` and `<url>/fail`. Throws `CONFIG`
+ * for an invalid URL.
  */
 export function heartbeat(to: string | HeartbeatUrls, options: HeartbeatOptions = {}): Ping {
   const { method = 'GET' } = options;

@@ -1,4 +1,4 @@
-/** `longshore/alerts`: what tells people that jobs wait, fail or do not run. Apart from `longshore`, so that others do not load it. */
+/** `longshore/alerts`: alerts about jobs that wait, fail or do not run. Separate from `longshore`, so that apps without alerts do not load it. */
 
 export type { AlertSeverity } from '../../base/events.ts';
 export type {

@@ -1,6 +1,6 @@
 /**
- * Requests to a URL that the app's own code names: over https, to public addresses. The URL may be a secret (those of Slack and of
- * heartbeats are), so no message shows more of it than its host.
+ * Requests to a URL that the app's own code names: over https, to public addresses. The URL may be a secret (URLs of Slack and of heartbeats
+ * are), so messages show only its host.
  */
 
 import { config, LongshoreError, shown } from '../../base/errors.ts';
@@ -9,20 +9,20 @@ import { type Lookup, parseTarget, portOf, refuseTarget, targetPolicy } from '..
 
 export interface RequestOptions {
   /**
-   * `host:port` that may have a loopback or private address, and may be called over http: a service in your own network.
-   * Metadata and link-local addresses stay refused.
+   * Services in your own network as `host:port`: they may have a loopback or private address and may be called over http. Metadata and
+   * link-local addresses stay refused.
    */
   readonly allowPrivate?: readonly string[];
-  /** For tests: DNS, by default `dns.promises.lookup` with `all`. */
+  /** For tests: a replacement for DNS. @default `dns.promises.lookup` with `all` */
   readonly testing?: { readonly lookup?: Lookup };
 }
 
 export type Endpoint = ReturnType<typeof endpointOf>;
 
-/** How much of an answer is read. Nothing of it is kept. */
+/** How much of a response is read. None of it is kept. */
 const limits = { maxResponseBytes: 65_536, maxHeaderBytes: 16_384, keepBytes: 0, connectTimeoutMs: 5_000 };
 
-/** @param factory the function whose argument it is, for messages. Throws `CONFIG` for a URL that would be refused later. */
+/** @param factory name of the calling function, for messages. Throws `CONFIG` for a URL that would be refused later. */
 export function endpointOf(factory: string, text: unknown, options: RequestOptions = {}) {
   if (typeof text !== 'string' || text === '')
     throw config(
@@ -41,13 +41,13 @@ export function endpointOf(factory: string, text: unknown, options: RequestOptio
   return { url, policy, lookup: options.testing?.lookup };
 }
 
-/** Resolves when the receiver has answered with 2xx. Redirects are not followed. */
+/** Resolves when the receiver answers with 2xx. Redirects are not followed. */
 export async function request(
   { url, policy, lookup }: Endpoint,
   hop: Omit<Hop, 'url'> & { readonly name: string },
   signal: AbortSignal,
 ): Promise<void> {
-  // With the first request: a function starts without node:https.
+  // Loaded with the first request, so that a function starts without node:https.
   const { visit, systemLookup } = await import('../../jobs/visit.ts');
   const headers = { 'user-agent': 'longshore', accept: '*/*', ...hop.headers };
   const settings = { ...limits, policy, lookup: lookup ?? systemLookup };

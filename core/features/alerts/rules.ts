@@ -1,4 +1,4 @@
-/** The conditions, by the names that infra/monitoring uses for the same ones in Prometheus. */
+/** The conditions. infra/monitoring uses the same names in Prometheus. */
 
 import { checkInteger, checkOptions, isName, namePattern, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
@@ -8,7 +8,7 @@ import type { AlertFacts, AlertReading, AlertRule, AttemptNumbers } from '../../
 import type { LateStoredSchedules } from '../../kernel/app/stored-schedule.ts';
 
 export interface RuleOptions {
-  /** How the alert is called; two of one kind need two names. */
+  /** Name of the alert; two of one kind need two names. */
   readonly name?: string;
   readonly severity?: AlertSeverity;
   /** The alert fires once the condition has held for this long, ms. */
@@ -16,9 +16,9 @@ export interface RuleOptions {
 }
 
 export interface LimitOptions extends RuleOptions {
-  /** It holds above this, not at it. */
+  /** The condition holds above this value. */
   readonly above?: number;
-  /** Only this queue. @default each queue by itself */
+  /** Only this queue. @default each queue separately */
   readonly queue?: string;
 }
 
@@ -40,7 +40,7 @@ interface Kind {
 
 interface Measured {
   readonly queue: string;
-  /** `null`: the backend cannot tell. */
+  /** `null` = the backend cannot provide it. */
   readonly value: number | null;
   readonly text: string;
 }
@@ -82,7 +82,7 @@ function checkAbove(name: string, above: number): void {
     throw config(`${name} expects above to be a number of 0 or more, got ${shown(above)}.`);
 }
 
-/** A name that was mistyped must not look like a queue in which all is well. */
+/** A mistyped name must not look like a healthy queue. */
 async function mayBe(queue: string, { queues, stats }: AlertFacts): Promise<boolean> {
   if (queues.includes(queue)) return true;
   const used = await stats().catch(() => null);
@@ -146,7 +146,7 @@ const deadLetters = measuring(
   ofStats('dead letters', ({ dead }) => dead),
 );
 
-/** Counts all queues together: many small heaps are one large one. */
+/** Counts all queues together: many small numbers make a large one. */
 const allDeadLetters = (options: Omit<LimitOptions, 'queue'> = {}): AlertRule => {
   const { above = 1_000 } = options;
   checkAbove('DeadLettersHigh', above);
@@ -194,7 +194,7 @@ const failures = measuring(
 );
 
 const ratioSpanMs = 15 * minuteMs;
-/** With fewer attempts a share means little: one of three would be a third. */
+/** With fewer attempts a share means little: one failure of three would be a third. */
 const leastAttempts = 20;
 const failureRatio = measuring(
   {
@@ -258,7 +258,7 @@ const backendDown = (options: RuleOptions = {}): AlertRule => ({
       );
       if (isUnsupported(failure)) return [unknown('', failure)];
       const holds = failure !== null;
-      // The code alone: a driver's message may name users and hosts.
+      // Only the code: a driver's message may contain users and hosts.
       const text = holds
         ? `${facts.backend} does not answer: ${codeOf(failure)}`
         : `${facts.backend} answers`;
@@ -268,7 +268,7 @@ const backendDown = (options: RuleOptions = {}): AlertRule => ({
   needsNoStore: true,
 });
 
-/** A tick may be so late without being missed. */
+/** How late a tick may be without counting as missed. */
 const tickGraceMs = 90_000;
 const scheduleMissed = (options: RuleOptions = {}): AlertRule =>
   rule(
@@ -289,7 +289,7 @@ const scheduleMissed = (options: RuleOptions = {}): AlertRule =>
 
 const mostNamed = 3;
 
-/** One for all of them: a million that nothing ticks must not be a million alerts. */
+/** One reading for all stored schedules: a million late ones must not become a million alerts. */
 function lateReading({ late, more }: LateStoredSchedules): AlertReading[] {
   const [worst] = late;
   if (!worst) return [];
@@ -312,7 +312,7 @@ const breakerOpen = (options: RuleOptions & { readonly job?: string } = {}): Ale
       if (job !== undefined && !facts.breakers.includes(job))
         return [unknown(job, `there is no job "${job}" with a breaker here`)];
       const jobs = job === undefined ? facts.breakers : [job];
-      if (jobs.length === 0) return []; // nothing is asked
+      if (jobs.length === 0) return []; // no query is needed
       const stopped = await facts.stopped();
       return jobs.map((subject) => {
         const open = stopped.find((one) => one.job === subject && one.state !== 'paused');
@@ -326,9 +326,9 @@ const breakerOpen = (options: RuleOptions & { readonly job?: string } = {}): Ale
 
 export interface CustomRule extends RuleOptions {
   readonly name: string;
-  /** For people, in `longshore alerts` and in what is sent. @default the name */
+  /** A sentence for people, in `longshore alerts` and in notices. @default the name */
   readonly summary?: string;
-  /** Asked once a minute, on one host. One that throws or takes longer than 10 s is an event, and changes nothing. */
+  /** Called once a minute, on one host. If it throws or takes longer than 10 s, an event reports it and the state stays. */
   readonly when: (facts: AlertFacts) => boolean | Promise<boolean>;
 }
 
@@ -341,7 +341,7 @@ function custom({ when, summary, ...options }: CustomRule): AlertRule {
   ]);
 }
 
-/** All of them with their defaults. */
+/** All conditions with their defaults. */
 export const standardRules = (): AlertRule[] => [
   backlog(),
   stuck(),
@@ -357,7 +357,7 @@ export const standardRules = (): AlertRule[] => [
   breakerOpen(),
 ];
 
-/** `alert.backlog({ above: 500 })`: conditions whose limits are options. */
+/** Conditions whose limits are options: `alert.backlog({ above: 500 })`. */
 export const alert = {
   backlog,
   stuck,
@@ -382,7 +382,7 @@ export const unknown = (subject: string, error: unknown): AlertReading => ({
   text: error instanceof Error ? error.message : String(error),
 });
 
-/** It will not answer tomorrow either. */
+/** Whether retrying is useless. */
 const isUnsupported = (error: unknown): boolean => codeOf(error) === 'CONFIG';
 
 function codeOf(error: unknown): string {

@@ -1,4 +1,4 @@
-/** The rows of `longshore alerts`: each condition as it is now, with its stored state. Changes and sends nothing. */
+/** The rows of `longshore alerts`: each condition as it is now, with its stored state. Read-only: changes and sends nothing. */
 
 import type { AlertHost, AlertReading, AlertRule, Alerts } from '../../kernel/app/alerts.ts';
 import { peek } from '../../kit/records/peek.ts';
@@ -12,14 +12,14 @@ export interface AlertRow
   readonly alert: string;
   /** `pending`: the condition holds, but not yet for `forMs`. `unknown`: it cannot be evaluated; `text` says why. */
   readonly state: 'ok' | 'pending' | 'firing' | 'unknown';
-  /** Since when it holds, epoch ms. */
+  /** Since when the condition holds, epoch ms. */
   readonly since: number | null;
 }
 
 export interface AlertStates {
-  /** When they were last evaluated, epoch ms; `null` = never, or an evaluation is under way. */
+  /** When they were last evaluated, epoch ms; `null` = never, or an evaluation is in progress. */
   readonly evaluatedAt: number | null;
-  /** One per rule and subject. A rule that looks at nothing here has none. */
+  /** One per rule and subject. A rule without a subject here has none. */
   readonly alerts: readonly AlertRow[];
 }
 
@@ -41,7 +41,7 @@ export async function alertStates(alerts: Alerts, client: AlertHost): Promise<Al
   return { evaluatedAt: at === 0 ? null : at, alerts: rows };
 }
 
-/** An alert that ended since the last evaluation still fires: its end was not sent yet. */
+/** An alert that ended since the last evaluation still fires: its end has not been sent yet. */
 function stateIn(holds: boolean, kept: OpenAlert | undefined): AlertRow['state'] {
   if (kept && kept.firedAt !== null) return 'firing';
   return holds ? 'pending' : 'ok';

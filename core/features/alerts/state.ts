@@ -1,4 +1,4 @@
-/** The state between two evaluations: which conditions hold since when, and which notices were not sent yet. */
+/** The state between two evaluations: since when each condition holds, and which notices have not been sent. */
 
 import { cut } from '../../base/failure.ts';
 import type { AlertNotice, AlertReading, AlertRule } from '../../kernel/app/alerts.ts';
@@ -16,12 +16,12 @@ export interface OpenAlert {
 }
 
 export interface QueuedNotice extends AlertNotice {
-  /** Names of the targets that have not taken it. */
+  /** Names of the targets that have not accepted it. */
   readonly to: readonly string[];
 }
 
 export interface TargetState {
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
   readonly nextAt: number;
 }
@@ -29,20 +29,20 @@ export interface TargetState {
 export interface AlertState {
   /** When the last evaluation began; 0 = there was none. */
   readonly at: number;
-  /** When a function last made one; 0 = none has. */
+  /** When a function last evaluated; 0 = never. */
   readonly functionAt: number;
   /** By rule and subject. */
   readonly open: Readonly<Record<string, OpenAlert>>;
   readonly notices: readonly QueuedNotice[];
-  /** The state of targets that failed. */
+  /** Failed targets, by name. */
   readonly targets: Readonly<Record<string, TargetState>>;
-  /** When the rules that need no store last ended, for hosts that have seen the same without a store. */
+  /** When alerts of rules that need no store last ended, for hosts that evaluated without the store. */
   readonly ended: Readonly<Record<string, number>>;
 }
 
 export const noState: AlertState = { at: 0, functionAt: 0, open: {}, notices: [], targets: {}, ended: {} };
 
-/** Whether functions run the jobs, so that a queue without a worker is nothing to tell of. */
+/** Whether functions run the jobs, so that a queue without a worker is normal. */
 export const byFunctions = ({ functionAt }: AlertState, now: number): boolean => now - functionAt < dayMs;
 
 export interface Read {
@@ -52,19 +52,19 @@ export interface Read {
 
 const dayMs = 86_400_000;
 
-/** A store keeps the state as one text, which must stay within what the smallest of them takes. */
+/** A store keeps the state as one text, which must fit into the smallest limit of all stores. */
 const mostOpen = 100;
 const mostNotices = 40;
 const longestText = 200;
 /** How long a removed rule and an undeliverable notice are kept. */
 const forgetMs = dayMs;
-/** After a longer pause, a condition that held before may have ended in between. */
+/** After a longer pause a condition that held before may have ended in between. */
 const longestPauseMs = 300_000;
 
 export const keyOf = (rule: string, subject: string): string => `${rule} ${subject}`;
 const ruleOf = (key: string): string => key.slice(0, key.indexOf(' '));
 
-/** The state after these readings, and what began or ended with them. */
+/** The state after these readings, and the notices of alerts that began or ended. */
 export function nextState(
   before: AlertState,
   reads: readonly Read[],
@@ -76,11 +76,11 @@ export function nextState(
   const notices: AlertNotice[] = [];
   const byName = new Map(reads.map((read) => [read.rule.name, read]));
   for (const [key, one] of Object.entries(before.open)) {
-    // The host that wrote it may have a clock that is ahead.
+    // The clock of the host that wrote it may be ahead.
     const old = { ...one, since: Math.min(one.since, now) };
     const read = byName.get(ruleOf(key));
     if (!read) {
-      if (now - old.seenAt < forgetMs) open[key] = old; // of another version of the app, for now
+      if (now - old.seenAt < forgetMs) open[key] = old; // a rule of another version of the app
       continue;
     }
     const { rule, readings } = read;
@@ -112,7 +112,7 @@ export function nextState(
   return { state: { ...before, at: now, open, ended }, notices };
 }
 
-/** Its queue or schedule is there no more. Where nothing could be read, nothing is known of it either. */
+/** The reading for a queue or schedule that no longer exists. If the rule could not be read, the subject is unknown, too. */
 function gone(readings: readonly AlertReading[], subject: string): AlertReading {
   const blind = readings.find(({ holds }) => holds === null);
   if (blind) return unknown(subject, blind.text);
@@ -129,6 +129,6 @@ function noticeOf(
   return { alert, severity, state, subject, value, text: cut(text, longestText), since, at, reminder: false };
 }
 
-/** Drops the oldest notices if there are too many, and those that were not delivered within a day. */
+/** Drops the oldest notices if there are too many, and those not delivered within a day. */
 export const queued = (notices: readonly QueuedNotice[], now: number): QueuedNotice[] =>
   notices.filter(({ at, to }) => to.length > 0 && now - at < forgetMs).slice(-mostNotices);

@@ -1,4 +1,4 @@
-/** Where notices go: a signed webhook, Slack and what speaks like it, or a function. */
+/** The targets of notices: a signed webhook, Slack and compatible services, or a function. */
 
 import { config, shown } from '../../base/errors.ts';
 import type { AlertSeverity } from '../../base/events.ts';
@@ -6,7 +6,7 @@ import type { AlertCall, AlertNotice, AlertTarget } from '../../kernel/app/alert
 import { endpointOf, type RequestOptions, request } from './request.ts';
 
 export interface TargetOptions {
-  /** How the target is called in events and in `longshore alerts --test`. @default the kind of the target */
+  /** Name of the target in events and in `longshore alerts --test`. @default the kind of the target */
   readonly name?: string;
   /** Only notices of this severity. @default all */
   readonly severity?: AlertSeverity;
@@ -43,7 +43,7 @@ export function webhook(options: WebhookOptions): AlertTarget {
   });
 }
 
-/** Posts `{ text }` as Slack, Mattermost and Rocket.Chat take it. The URL is a secret, and appears in no message. */
+/** Posts `{ text }`, the format of Slack, Mattermost and Rocket.Chat. The URL is a secret and appears in no message. */
 export function slack(url: string, options: TargetOptions & RequestOptions = {}): AlertTarget {
   const endpoint = endpointOf('slack', url, options);
   return target('slack', options, (notices, { signal }, name) => {
@@ -52,7 +52,7 @@ export function slack(url: string, options: TargetOptions & RequestOptions = {})
   });
 }
 
-/** Calls your own code. If it throws, an event reports the error, and it is called again with the same notices later. */
+/** Calls your own code. If it throws, an event reports the error, and later it is called again with the same notices. */
 export function sendTo(
   send: (notices: readonly AlertNotice[], signal: AbortSignal) => unknown,
   options: TargetOptions = {},
@@ -81,7 +81,7 @@ async function signed(
 ): Promise<Record<string, string>> {
   if (secret === undefined) return jsonHeaders;
   const { signatureHeader, signatureOf } = await import('../../jobs/webhook-signature.ts');
-  // The time of this request, not of the notice: the receiver compares it with its own clock.
+  // The time of this request, not of the notice: the receiver compares it with its clock.
   return { ...jsonHeaders, [signatureHeader]: signatureOf(secret, body, now) };
 }
 
@@ -93,7 +93,7 @@ const signs = {
   test: ':white_circle: TEST',
 };
 
-/** Only what stands in our own text makes Slack ring: `<!channel>` in a name does not. */
+/** Escapes mentions: `<!channel>` in a name must not notify a channel in Slack. */
 function slackLine({ state, alert, severity, text, since, at, reminder }: AlertNotice): string {
   const sign = reminder ? `${signs[state]} (still)` : signs[state];
   const when =

@@ -1,4 +1,4 @@
-/** The jobs that a batch calls at its end. */
+/** The callbacks of a batch. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import { type EndName, endId } from '../../envelope/flow-ids.ts';
@@ -9,7 +9,7 @@ import type { Plan } from './plan.ts';
 
 export type CallingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
-/** Throws what keeps one of them from being enqueued. */
+/** Enqueues the callbacks. Throws if one of them cannot be enqueued. */
 export async function enqueueCalls(
   client: CallingClient,
   ends: readonly EndName[],
@@ -28,7 +28,7 @@ export async function enqueueCalls(
       const job = client.app.jobs.get(name);
       if (!job) throw new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here, which is ${end}.`);
       const jobId = endId(id, end, round);
-      // The key is for queues that run two copies of an id, and for one that had ended when it came again.
+      // The key is for queues that would run two copies of an id, and for a callback that had ended before it was sent again.
       return prepare(client, { job, payload, options: { idempotencyKey: jobId }, uploads, id: jobId });
     },
   );

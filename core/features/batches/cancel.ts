@@ -1,4 +1,4 @@
-/** Cancels the children of a batch that have not ended, and finds the ends of children that no attempt has counted. */
+/** Cancels the unfinished children of a batch, and finds ends of children that no attempt has counted. */
 
 import type { BatchStore, ChildEnd } from '../../contract/derived/batches.ts';
 import type { JobRecord } from '../../contract/store.ts';
@@ -13,14 +13,14 @@ type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
 const sliceSize = 1_000;
 
-/** `null` = it goes on. */
+/** `null` = the job has not ended. */
 export function endOfRecord({ status }: JobRecord): { readonly failed: boolean } | null {
   if (status === 'completed') return { failed: false };
   const isOver = status === 'failed' || status === 'cancelled' || status === 'expired';
   return isOver ? { failed: true } : null;
 }
 
-/** Walks through all unfinished children. Running ones are aborted, and end with their attempt. */
+/** Cancels all unfinished children. Running ones are aborted and end with their attempt. */
 export async function cancelChildren(client: BatchClient, id: string): Promise<void> {
   const store = client.stores.batches!;
   for (let from = 0; ; ) {
@@ -43,7 +43,7 @@ export async function cancelSome(
     const id = childId(batch, number);
     const result = await records.cancel(id);
     if (result === 'cancelled') await forgetJobs(client, [id], 'batch');
-    // One that is not known was never sent, or was removed.
+    // An unknown child was never sent, or was removed.
     const isKnown = result === 'finished' || result === 'cancelling';
     const record = isKnown ? believed(client.app, await records.get(id)) : null;
     const end = record ? endOfRecord(record) : { failed: true };

@@ -1,6 +1,6 @@
 /**
- * The chore of batches: enqueues callbacks that a dead process did not, and finds children whose end no attempt has counted. They
- * were cancelled while they waited, have expired there, were removed, or their worker died between two writes.
+ * Regular work for batches: enqueues callbacks that a dead process did not, and finds children whose end no attempt has counted. Such children
+ * were cancelled or expired while they waited, were removed, or their worker died between two writes.
  */
 
 import type { BatchState, ChildEnd } from '../../contract/derived/batches.ts';
@@ -13,15 +13,15 @@ import { complete } from './complete.ts';
 
 type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
-/** A child that is in the queue and not known may be one whose record was not written. */
+/** A child without a record may be in the queue if its record was not written. After this time it counts as gone. */
 const goneMs = 3_600_000;
-/** The most children of one batch that one pass looks at. */
+/** The most children of a batch that one pass checks. */
 const mostChildren = 1_000;
 
-/** Where the next look at a batch goes on. */
+/** Where the next pass over a batch continues. */
 const nextFrom = new Map<string, number>();
 
-/** Resolves with how many children it has looked at. Rejects when all are looked at, and one of the batches could not be. */
+/** Resolves with the number of children checked. If one of the batches could not be checked, it rejects after it has checked the others. */
 export async function checkUp(client: BatchClient, states: readonly BatchState[]): Promise<number> {
   let children = 0;
   const errors: unknown[] = [];

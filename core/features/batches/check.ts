@@ -144,7 +144,7 @@ async function checkCall(
 ): Promise<void> {
   checkDefined(client.app, name, end, job);
   checkChild(client, job);
-  if (end === 'onResults') return; // what it is given is not known yet
+  if (end === 'onResults') return; // its payload is not known yet
   try {
     await checked(job, { batchId: 'any', name, total: 1, succeeded: 1, failed: 0 });
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** Enqueues what a batch calls at its end, once: the ids are made of the batch, and the store remembers that they were sent. */
+/** Enqueues the callbacks of a batch once: their ids are derived from the batch, and the store records that they were sent. */
 
 import { backendError } from '../../base/failure.ts';
 import type { BatchState } from '../../contract/derived/batches.ts';
@@ -10,10 +10,10 @@ import { handResults } from './hand-results.ts';
 import { outcomeOf } from './outcome.ts';
 import { type Plan, verifiedPlan } from './plan.ts';
 
-/** What `ctx.waitForBatch` waits for. */
+/** The event that `ctx.waitForBatch` waits for. */
 export const endEvent = 'longshore.batch-end';
 
-/** Never rejects: what fails is done again by a worker that looks for such batches. */
+/** Never rejects: a failure is repeated by a worker that looks for such batches. */
 export async function complete(client: CallingClient, id: string): Promise<void> {
   try {
     const state = await client.stores.batches!.get(id);
@@ -46,7 +46,7 @@ async function call(client: CallingClient, state: BatchState): Promise<void> {
   if (plan.results === 'until') await handed?.remove?.();
 }
 
-/** The callbacks of a complete batch. @param isUnfit the results of its children cannot be passed on */
+/** The callbacks of a complete batch. @param isUnfit `true` = the results of its children cannot be passed on */
 export function endsOf({ calls, allowFailures }: Plan, state: BatchState, isUnfit = false): EndName[] {
   const isSuccess = !isUnfit && outcomeOf(allowFailures, state) === 'succeeded';
   const ends: EndName[] = [isSuccess ? 'onSuccess' : 'onFailure', 'onComplete'];

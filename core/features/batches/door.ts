@@ -23,8 +23,8 @@ export { sendBatch } from './send.ts';
 export { waitForBatch } from './wait-for-batch.ts';
 
 /**
- * Counts a child of a batch when it ends for good. The mark is written before the settlement: if the settlement then fails, the child runs
- * again and is not counted twice. A settled child without a mark would have to be found by its record, which may be deleted by then. With a
+ * Counts a child of a batch when it ends for good. The mark is written before the settlement: if the settlement then fails, the child runs again
+ * and is not counted twice. A settled child without a mark would have to be found by its record, which may be deleted by then. With a
  * transaction the mark is written after the commit.
  */
 export async function markEnd(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
@@ -36,7 +36,7 @@ export async function markEnd(it: Attempt, end: End, next: (end: End) => Maybe<b
   return settled;
 }
 
-/** A child that is not marked is found by its record. Where none will be written it is not settled, and comes back when its lease is over. */
+/** A child without a mark is found by its record. If no record will be written, the child is not settled and comes back when its lease ends. */
 function expectRecord(it: Attempt, { verdict }: End): void {
   const { run, envelope, ports } = it;
   const { records } = ports.client.stores;
@@ -51,7 +51,7 @@ const unmarked = (id: string): LongshoreError =>
     `The end of job ${id} could not be written, and its batch would wait for it for ever. It is not settled, and comes back when its lease is over.`,
   );
 
-/** Resolves with whether it is written down. */
+/** Resolves with whether the mark was written. */
 async function mark(it: Attempt, { verdict }: End): Promise<boolean> {
   const id = it.envelope!.identifier;
   const child = childOf(id);
@@ -89,7 +89,7 @@ export async function batchInJob(
   return send(name, isIterable(items) ? until(items, run.signal) : items, { context, ...options, id });
 }
 
-/** An attempt that has ended sends no more. */
+/** Stops sending when the attempt has ended. */
 async function* until(items: Items<unknown>, signal: AbortSignal): AsyncGenerator<unknown> {
   for await (const item of items) {
     signal.throwIfAborted();

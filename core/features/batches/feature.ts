@@ -1,4 +1,4 @@
-/** Jobs that belong together, and the jobs that are called when they have ended. */
+/** Batches: jobs that belong together, and the jobs that are enqueued when they have ended. */
 
 import { verbsOf } from '../../base/lazy.ts';
 import { childOf } from '../../envelope/flow-ids.ts';

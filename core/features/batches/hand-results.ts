@@ -1,4 +1,4 @@
-/** Gives what all children of a batch have returned to one job: `onResults`, or the next link of a chain. */
+/** Passes the results of all children of a batch to one job: `onResults`, or the next link of a chain. */
 
 import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
 import { tellWarning } from '../../base/events.ts';
@@ -11,18 +11,18 @@ import { readResults } from './results.ts';
 import { startLink } from './start-link.ts';
 
 export interface Handed {
-  /** They cannot be handed on, however often that is tried. */
+  /** `true` = the results can never be passed on. */
   readonly failed: boolean;
-  /** Removes the results, which are there no more for a further call. */
+  /** Removes the results; a later call cannot use them. */
   readonly remove?: () => Promise<void>;
-  /** The batch of the next link, whose jobs have all ended by now. */
+  /** The batch of the next link, if all its jobs have already ended. */
   readonly complete?: string | null;
 }
 
-/** Errors that another try would not change. */
+/** Errors that a retry would not change. */
 const final: readonly ErrorCode[] = ['LIMIT', 'SIGNATURE'];
 
-/** Does nothing where a child has failed. Throws what may go well later. */
+/** Does nothing if a child has failed. Throws errors that a retry may solve. */
 export async function handResults(client: CallingClient, state: BatchState, plan: Plan): Promise<Handed> {
   if (state.failed > 0 || state.cancelledAt !== null) return { failed: false };
   try {
@@ -35,7 +35,7 @@ export async function handResults(client: CallingClient, state: BatchState, plan
       );
     const next = await hand(client, values).catch((error) => {
       if (!(error instanceof LongshoreError) || error.code !== 'PAYLOAD') throw error;
-      // It is enqueued all the same, and becomes a dead letter with the reason: there people see it, and can mend it.
+      // It is still enqueued and becomes a dead letter with the reason, so that an operator can see and correct it.
       return hand(takingAnything(client), values);
     });
     return { failed: false, remove, complete: next };
@@ -63,7 +63,7 @@ export async function handResults(client: CallingClient, state: BatchState, plan
 
 const anything = { version: 1, vendor: 'longshore', validate: (value: unknown) => ({ value }) } as const;
 
-/** With jobs whose schemas refuse nothing. */
+/** The same client, but no schema of a job refuses a payload. */
 function takingAnything(client: CallingClient): CallingClient {
   const jobs: App['jobs'] = new Map(
     [...client.app.jobs].map(([name, job]) => [

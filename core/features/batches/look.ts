@@ -1,18 +1,18 @@
-/** Looks for stalled batches. The code that mends them is loaded with the first of them. */
+/** Looks for stalled batches. The code that repairs them is loaded when the first one is found. */
 
 import { door } from '../../base/lazy.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 
 export const code = door(() => import('./door.ts'));
 
-/** A batch with progress is left alone. With one look a minute, an uncounted end is found within a minute and a half. */
+/** A batch with recent progress is skipped. With one look per minute, an uncounted end is found within a minute and a half. */
 const quietMs = 30_000;
 const pageSize = 20;
-/** Bounds one look. Each batch counts as some children beside its own, because it is read too. */
+/** Limits one look. Each batch also counts as some children, because it is read itself. */
 const mostChildren = 20_000;
 const childrenPerBatch = 20;
 
-/** Resolves with how many batches it has looked at. Others than these come first in the next look. */
+/** Resolves with the number of batches checked. The next look starts with other ones. */
 export async function lookAtBatches(client: Pick<Client, 'app' | 'backend' | 'stores'>): Promise<number> {
   const request = { quietMs, everyMs: quietMs, max: pageSize };
   let looked = 0;

@@ -63,7 +63,7 @@ async function retryFailed(client: BatchClient, id: string): Promise<number> {
     if (failed.length === 0) return count;
     from = failed.at(-1)! + 1;
     const dead = await deadOf(client, id, failed);
-    // Before its letters are: a child that ends at once must find no mark of its former end.
+    // Reopen before the letters are retried: a child that ends at once must not find the mark of its former end.
     await store.reopen(id, dead);
     count += await retryDeadLetters(
       client,
@@ -73,7 +73,7 @@ async function retryFailed(client: BatchClient, id: string): Promise<number> {
   }
 }
 
-/** Cancelled and expired ones, and those that were discarded, cannot run again. */
+/** The children with a dead letter. Cancelled, expired and discarded children cannot run again. */
 async function deadOf(client: BatchClient, batch: string, numbers: readonly number[]): Promise<number[]> {
   const dead: number[] = [];
   await forEach(numbers, async (number) => {

@@ -1,4 +1,4 @@
-/** Marks children as ended: those of a turn of the event loop, and of the time that the call before takes, in one call of the store. */
+/** Marks children as ended. Marks of one turn of the event loop, and those made during the previous call, share one call of the store. */
 
 import { reportingFailures } from '../../base/failure.ts';
 import type { ChildEnd } from '../../contract/derived/batches.ts';
@@ -11,7 +11,7 @@ type Mark = (end: ChildEnd) => Promise<void>;
 
 const marksOf = new WeakMap<Client, Mark>();
 
-/** Also calls what comes after a batch that is complete by that. Rejects when the store does. */
+/** Also enqueues the callbacks of a batch that this completes. Rejects if the store does. */
 export function markEnded(client: Client, end: ChildEnd): Promise<void> {
   let mark = marksOf.get(client);
   if (!mark) {

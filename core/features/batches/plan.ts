@@ -14,11 +14,11 @@ export interface Plan {
   readonly calls: Readonly<Partial<Record<EndName, string>>>;
   readonly allowFailures: number | string;
   readonly context: JobContext | null;
-  /** The children keep what they return: `until` it is called, or for good. */
+  /** Keeps the results of the children: `until` the callback has run, or for good. */
   readonly results?: 'until' | 'kept';
   /** Further members of the payload of `onResults`. */
   readonly with?: Readonly<Record<string, unknown>>;
-  /** It is a link of a chain: the next one is given the results. */
+  /** Set for a link of a chain: the next link receives the results. */
   readonly chain?: ChainMember;
 }
 
@@ -31,7 +31,7 @@ export const planText = (app: App, id: string, plan: Plan): string =>
 export const verifiedPlan = (app: App, { id, plan }: BatchState): Plan =>
   JSON.parse(verified(app, subjectOf(id), plan)) as Plan;
 
-/** For people: not verified. */
+/** For people; not verified. */
 export const planOf = ({ plan }: BatchState): Plan => JSON.parse(unverified(plan)) as Plan;
 
 /** How many of `total` children may fail. */

@@ -1,4 +1,4 @@
-/** The results of the children of a batch: a text of each in the store of steps. */
+/** The results of the children of a batch: one text per child in the step store. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import type { StepStore, StepText } from '../../contract/derived/steps.ts';
@@ -10,9 +10,9 @@ import { signed, verified } from './sign.ts';
 
 type ResultClient = Pick<Client, 'app' | 'stores'>;
 
-/** Longer than a batch is kept that nothing moves. */
+/** Longer than an inactive batch is kept. */
 const keepMs = 100 * 86_400_000;
-/** Children of a batch with results. */
+/** The most children of a batch with results. */
 export const mostResults = 10_000;
 /** The most characters of all results together: they are held in memory. */
 const mostChars = 64 * 1_048_576;
@@ -20,7 +20,7 @@ const mostChars = 64 * 1_048_576;
 const nameOf = (batch: string, number: number): string => `result:${batch}:${number}`;
 const subjectOf = (batch: string, number: number): string => `result ${number} of batch ${batch}`;
 
-/** Before the child is counted. A child that runs again writes over what it had returned. */
+/** Called before the child is counted. A child that runs again overwrites its result. */
 export async function keepResult(
   client: ResultClient,
   batch: string,
@@ -36,7 +36,7 @@ export async function keepResult(
   }));
 }
 
-/** A dead letter of a complete batch was retried: its result is taken back. */
+/** A dead letter of a complete batch was retried: its result is withdrawn. */
 export async function takeBack({ stores }: ResultClient, batch: string, number: number): Promise<void> {
   const store = stores.batches!;
   const state = await store.get(batch);
@@ -46,12 +46,12 @@ export async function takeBack({ stores }: ResultClient, batch: string, number: 
 }
 
 export interface KeptResults {
-  /** In the order of the children; `undefined` where nothing is kept. */
+  /** In the order of the children; `undefined` if there is no result. */
   readonly values: readonly unknown[];
   remove(): Promise<void>;
 }
 
-/** Throws `LIMIT` where they are too large together, and `SIGNATURE` or `UNKNOWN_KEY` for what no worker has written. */
+/** Throws `LIMIT` if all results together are too large, and `SIGNATURE` or `UNKNOWN_KEY` for a result that no worker has written. */
 export async function readResults(
   { app, stores }: ResultClient,
   batch: string,
@@ -77,7 +77,7 @@ export async function readResults(
   return { values, remove: () => removeAll(store, batch, texts) };
 }
 
-/** A child that has ended under a release that kept no results. */
+/** The result from the record, for a child of a release that kept no results. */
 async function recorded({ records }: Client['stores'], batch: string, number: number): Promise<unknown> {
   const record = await records.get(childId(batch, number));
   return record?.status === 'completed' ? record.output : undefined;

@@ -5,7 +5,7 @@ import { deadLettersOf } from '../../kernel/enqueue/admin-of.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { getDeadLetters } from '../../kit/records/dead-letter-pages.ts';
 
-/** Makes letters ready again, also in a store beside the queue, which does not hear of it from there. Resolves with how many it were. */
+/** Makes letters ready again, and updates stores that are separate from the queue. Resolves with the number of letters. */
 export async function retryDeadLetters(
   client: Pick<Client, 'app' | 'backend' | 'stores'>,
   ids: readonly string[],
@@ -17,7 +17,7 @@ export async function retryDeadLetters(
   const count = await deadLetters.retry(ids, replaced.size > 0 ? replaced : undefined);
   const { writer } = client.stores.records;
   if (writer?.retried && count > 0) {
-    // Which ones were retried is not known if some vanished meanwhile: those that are no dead letters any more.
+    // If some vanished meanwhile, the retried ones are those that are no longer dead letters.
     const left = count < ids.length ? await getDeadLetters(deadLetters, ids) : new Map();
     const retried = ids.filter((id) => !left.has(id));
     await reportingFailures(client.app.events, 'recording retries', retried, async () =>
@@ -27,7 +27,10 @@ export async function retryDeadLetters(
   return count;
 }
 
-/** Before the letters are ready: a child that ends at once must find no mark of its former end. One that is not retried after all is marked again. */
+/**
+ * Called before the letters are ready: a child that ends at once must not find the mark of its former end. A child that is not retried after all
+ * is marked again.
+ */
 async function reopenBatches({ stores }: Pick<Client, 'stores'>, ids: readonly string[]): Promise<void> {
   const children = ids.flatMap((id) => childOf(id) ?? []);
   for (const [batch, some] of Map.groupBy(children, (child) => child.batch))

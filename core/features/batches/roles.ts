@@ -1,8 +1,8 @@
-/** Reads ids and children for people. Apart from `ids.ts`, which every function loads. */
+/** Reads ids and children for people. Separate from `ids.ts`, which every function loads. */
 
 import { type EndName, endNames } from '../../envelope/flow-ids.ts';
 
-/** `null` = no batch has called the job. */
+/** `null` = the job is not the callback of a batch. */
 export function endOf(
   id: string,
 ): { readonly batch: string; readonly end: EndName; readonly round: number } | null {
@@ -11,5 +11,5 @@ export function endOf(
   return batch !== undefined && found ? { batch, end: found, round: Number(round) } : null;
 }
 
-/** Which children are asked for; `open` = they have not ended. */
+/** Which children to list; `open` = not ended. */
 export const childStates = ['all', 'failed', 'open'] as const;

@@ -1,4 +1,4 @@
-/** Sends the items of a batch in chunks. The store knows how far it is, so a call that was killed goes on where it ended. */
+/** Sends the items of a batch in chunks. The store knows the progress, so a repeated call continues where a killed one stopped. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
@@ -63,7 +63,7 @@ export async function sendBatch(
   }
 }
 
-/** Nothing is sent: it was sent before. */
+/** The batch was sent before, so nothing is sent. */
 async function ended(client: BatchClient, state: BatchState): Promise<Batch> {
   if (state.cancelledAt !== null) throw cancelled(state.id, state.sent);
   if (state.completedAt !== null && !state.called) await complete(client, state.id);
@@ -143,7 +143,7 @@ class Sending {
       if (sealed.completedAt !== null) await complete(this.#client, id);
       return sealed;
     } catch (error) {
-      // It is unknown how much of the current chunk has arrived; the next call finds out.
+      // It is unknown how much of the current chunk has arrived. The next call finds out.
       if (!isSending) await this.#progress(sent, Math.max(sent, planned), false).catch(() => {});
       return stopped(id, sent, error);
     }
@@ -153,7 +153,8 @@ class Sending {
     const { id, planned } = this.#state;
     const to = from + chunk.length;
     await this.#progress(from, Math.max(to, planned), false);
-    // Items that an earlier call sent without recording it: the queue may have deleted a child that has ended since.
+    // An earlier call may have sent these items without recording it. The queue may have deleted a child that has ended since, so send only
+    // open ones.
     const open = from < planned ? new Set(await this.#store.unended(id, from, to - from)) : null;
     const numbers = chunk.map((_, i) => from + i).filter((number) => open === null || open.has(number));
     const results = await enqueueEach(
@@ -184,7 +185,7 @@ class Sending {
     const own = { ...made.options };
     if (own.unique || own.debounce || own.tx || own.backend || own.context)
       throw wrongOption('a child without unique, debounce, tx, backend and context: a batch has one of each');
-    // A queue that keeps no records does not know a second copy of an id.
+    // A queue without records does not recognise a second copy of an id.
     if (this.#client.stores.records.writer && !made.job.keyOf && own.idempotencyKey === undefined)
       Object.assign(own, { idempotencyKey: childId(this.#state.id, number) });
     return { ...made, options: own };
@@ -206,7 +207,7 @@ class Sending {
 const cancelled = (id: string, sent: number): LongshoreError =>
   new LongshoreError('CANCELLED', `Batch ${id} was cancelled, after ${sent} of its items were sent.`);
 
-/** @param id `null` = nothing was written of it */
+/** @param id `null` = nothing was stored yet */
 function stopped(id: string | null, sent: number, cause: unknown): never {
   if (cause instanceof LongshoreError && cause.code === 'CANCELLED') throw cause;
   const why = toError(cause).message.replace(/\.$/, '');

@@ -1,4 +1,4 @@
-/** A batch with what it calls, and its children, for people. */
+/** A batch with its callbacks and children, for people. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
@@ -27,26 +27,26 @@ import { viewOf } from './view.ts';
 export interface BatchCall {
   readonly end: EndName;
   readonly job: string;
-  /** The id of the callback's job, once it was enqueued. */
+  /** The id of the callback's job. */
   readonly id: string;
-  /** `due`: all children have ended, and it was not enqueued yet. `left out`: it is for the other outcome. */
+  /** `due`: all children have ended, and the callback is not enqueued yet. `left out`: it belongs to the other outcome. */
   readonly state: 'not yet' | 'due' | 'called' | 'left out';
 }
 
 export interface BatchDetail extends Batch {
-  /** 1, and one more for each time that children were retried. */
+  /** 1, and one more each time children were retried. */
   readonly round: number;
   readonly allowFailures: number | string;
-  /** In this round. */
+  /** The callbacks of this round. */
   readonly calls: readonly BatchCall[];
-  /** The link of a chain whose jobs it counts; `null` = it is none. */
+  /** The link of the chain whose jobs it counts; `null` = it does not belong to a chain. */
   readonly chain: { readonly chain: string; readonly link: number } | null;
-  /** Why what it calls cannot be called here; `null` = it can. */
+  /** Why its callbacks cannot be enqueued here; `null` = they can. */
   readonly refused: string | null;
 }
 
 export interface BatchChild {
-  /** From 0. */
+  /** Counted from 0. */
   readonly number: number;
   readonly id: string;
   /** As the batch counts it. */
@@ -62,7 +62,7 @@ export interface BatchChild {
 }
 
 export interface ChildrenRequest {
-  /** `open` = they have not ended. @default 'all' */
+  /** `open` = not ended. @default 'all' */
   readonly state?: (typeof childStates)[number];
   /** The `next` of the page before. */
   readonly after?: string;
@@ -71,7 +71,7 @@ export interface ChildrenRequest {
 }
 
 export interface BatchChildPage {
-  /** By their numbers. */
+  /** Sorted by number. */
   readonly children: readonly BatchChild[];
   /** `null` = this is the last page. */
   readonly next: string | null;
@@ -85,7 +85,7 @@ interface Kept {
   readonly state: BatchState;
 }
 
-/** Throws `CONFIG` where no backend keeps batches. */
+/** Throws `CONFIG` if no backend keeps batches. */
 async function find(client: Client, id: string): Promise<Kept | null> {
   const homes = eachOf(client).filter(({ stores }) => stores.batches);
   if (homes.length === 0) storeOf(client);
@@ -97,7 +97,7 @@ async function find(client: Client, id: string): Promise<Kept | null> {
   return null;
 }
 
-/** `null` = it is not known, or no longer kept. Throws `CONFIG` where no batches are kept. */
+/** `null` = unknown, or no longer kept. Throws `CONFIG` if no backend keeps batches. */
 export async function showBatch(client: Client, id: string): Promise<BatchDetail | null> {
   const found = await find(client, id);
   if (!found) return null;
@@ -134,7 +134,7 @@ function whyRefused({ app }: Client, state: BatchState, calls: readonly BatchCal
   return strange ? `This app has no job ${shown(strange.job)}, which is ${strange.end}.` : null;
 }
 
-/** `null` = it is not known, or no longer kept. Throws `CONFIG` as above, and `OPTION` for a page that cannot be. */
+/** `null` = unknown, or no longer kept. Throws `CONFIG` if no backend keeps batches, and `OPTION` for an invalid page. */
 export async function batchChildren(
   client: Client,
   id: string,
@@ -186,7 +186,7 @@ async function childrenOf(
   return children;
 }
 
-/** The ends of a range of children, by their marks. */
+/** The ends of a range of children, from their marks. */
 async function endsIn(
   home: Client,
   batch: string,
@@ -210,7 +210,7 @@ export type BatchRole =
   | { readonly batch: string; readonly name: string | null; readonly number: number }
   | { readonly batch: string; readonly name: string | null; readonly end: EndName };
 
-/** `null` = it belongs to none. `name` is `null` of a batch that is no longer kept. */
+/** `null` = the job belongs to no batch. `name` is `null` if the batch is no longer kept. */
 export async function batchRoleOf(client: Client, id: string): Promise<BatchRole | null> {
   const role = childOf(id) ?? endOf(id);
   if (!role) return null;

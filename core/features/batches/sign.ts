@@ -1,4 +1,7 @@
-/** Texts that a store keeps and jobs are made of. They are signed, like every envelope: what is written into a store must not make a worker sign jobs. */
+/**
+ * Signs texts in a store from which jobs are made, as every envelope is signed: writing to the store must not be enough to make a worker sign
+ * jobs.
+ */
 
 import { LongshoreError } from '../../base/errors.ts';
 import type { App } from '../../kernel/app/app.ts';
@@ -11,7 +14,7 @@ interface Signed {
 
 const signedText = (subject: string, text: string): string => `longshore ${subject} ${text}`;
 
-/** @param subject what the text belongs to: one that is moved to another place does not verify */
+/** @param subject the owner of the text: a text that is moved elsewhere does not verify */
 export function signed(app: App, subject: string, text: string): string {
   const ring = app.keyRing();
   return JSON.stringify({ text, kid: ring.kid, sig: ring.sign(signedText(subject, text)) } satisfies Signed);

@@ -1,4 +1,4 @@
-/** Enqueues one link of a chain. Each call may be made again: its ids are made of the chain, so nothing is there twice. */
+/** Enqueues one link of a chain. A call may be repeated: ids are derived from the chain, so nothing is enqueued twice. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import type { BatchState } from '../../contract/derived/batches.ts';
@@ -12,16 +12,16 @@ import type { SendingClient } from '../../kernel/enqueue/send.ts';
 import { planText } from './plan.ts';
 
 export interface StartedLink {
-  /** All of it was known before. */
+  /** `true` = all its jobs were enqueued before. */
   readonly duplicate: boolean;
-  /** The batch of several jobs that have all ended by now. */
+  /** The batch of a link with several jobs, if all of them have already ended. */
   readonly complete: string | null;
 }
 
 /**
- * Throws what keeps one of its jobs from being enqueued.
+ * Throws if one of its jobs cannot be enqueued.
  *
- * @param chain says which link
+ * @param chain names the link
  */
 export async function startLink(
   client: SendingClient,
@@ -38,8 +38,8 @@ export async function startLink(
 }
 
 /**
- * Jobs that run at the same time are a batch. It is sealed before they can be lost: after a crash before the seal, the next
- * attempt starts the link again; after a later crash the ids of the jobs prevent duplicates.
+ * Jobs that run at the same time form a batch. After a crash before the batch is sealed, the next attempt starts the link again. After a later
+ * crash the ids of the jobs prevent duplicates.
  */
 async function startAll(
   client: SendingClient,
@@ -71,7 +71,7 @@ async function startAll(
   };
 }
 
-/** Jobs that never came to be in the queue, and were counted as failed by that. */
+/** Takes back jobs that never reached the queue and were therefore counted as failed. */
 async function takeBack({ stores }: SendingClient, { id, sent, failed }: BatchState): Promise<void> {
   if (failed === 0) return;
   const numbers = await stores.batches!.failed(id, 0, sent);
@@ -97,7 +97,7 @@ async function send(
       const job = client.app.jobs.get(name);
       if (!job)
         throw new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here. Deploy it, then retry.`);
-      // For queues that run two copies of an id, and for a link that had ended when it came again. A transaction needs no key.
+      // For queues that would run two copies of an id, and for a link that had ended before it was sent again. A transaction needs no key.
       const key = tx === undefined && !job.keyOf ? { idempotencyKey: id } : {};
       return prepare(client, { job, payload, options: { ...options, ...key }, uploads, id, members });
     },

@@ -3,7 +3,7 @@ import type { Batch } from '../../kernel/app/batch.ts';
 import { outcomeOf } from './outcome.ts';
 import { planOf } from './plan.ts';
 
-/** A batch as callers see it. @param now epoch ms */
+/** The public view of a batch. @param now epoch ms */
 export function viewOf(state: BatchState, now: number): Batch {
   const { id, sent, sealed, succeeded, failed, round, createdAt, changedAt, completedAt, cancelledAt } =
     state;

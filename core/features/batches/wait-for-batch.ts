@@ -1,4 +1,4 @@
-/** `ctx.waitForBatch`: a job that waits for a batch sleeps until the batch tells it that all children have ended. */
+/** `ctx.waitForBatch`: the job sleeps until an event reports that all children of the batch have ended. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { BatchState } from '../../contract/derived/batches.ts';
@@ -22,7 +22,7 @@ export async function waitForBatch(
     throw new LongshoreError('OPTION', `Expected ctx.waitForBatch(batch or its id, …), got ${shown(batch)}.`);
   const { client } = it.ports;
   const store = storeOf(client);
-  // Read after the wait is registered: the batch may have ended before.
+  // Read after the wait is registered, because the batch may have ended before.
   const ended = async () => {
     const state = await store.get(id);
     if (!state) throw new LongshoreError('NOT_FOUND', `There is no batch ${shown(id)} here.`);
@@ -31,7 +31,7 @@ export async function waitForBatch(
   const got = await waitFor(it, endEvent, { ...options, key: id }, ended);
   if (!got) return null;
   const state = await answered(it, 'The store of batches', store.get(id));
-  // A child that had failed may have been retried since: what counts is how the batch stands, as the results are those of now.
+  // A failed child may have been retried since. Report the present state, to match the present results.
   const isOver = state !== null && state.completedAt !== null;
   const { total, succeeded, failed } = isOver ? summaryOf(state) : (got.payload as BatchSummary);
   const isKept = state !== null && planOf(state).results === 'kept';

@@ -25,7 +25,7 @@ const linkOptions = {
   name: true,
 } satisfies Record<keyof LinkOptions, true>;
 
-/** As they travel. Throws `OPTION`, `CONFIG` or `UNKNOWN_JOB`. */
+/** The links as they are sent. Throws `OPTION`, `CONFIG` or `UNKNOWN_JOB`. */
 export function checkedLinks(
   client: ChainClient,
   links: readonly unknown[],

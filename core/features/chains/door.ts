@@ -19,7 +19,7 @@ export const chainsOf = (client: ChainsClient): Chains => ({
 const getChain = ({ app, stores, backend }: ChainsClient, id: string): Promise<Chain | null> =>
   chainOf(app, stores.records, backend.name, id);
 
-/** Again for a link that was started meanwhile. */
+/** Cancels the chain. Repeats for a link that was started meanwhile. */
 async function cancelChain(
   client: ChainsClient,
   id: string,

@@ -1,4 +1,4 @@
-/** Jobs one after another, each with what the one before has returned. */
+/** Chains: jobs that run one after another, each with the result of the one before. */
 
 import { door, verbsOf } from '../../base/lazy.ts';
 import type { Chains } from '../../kernel/app/chain.ts';
@@ -9,7 +9,7 @@ const code = door(() => import('./door.ts'));
 
 export const chainVerbs = ['get', 'cancel'] as const;
 
-/** Hands on what a job has returned: to the next link of its chain, or to the batch that it is a child of. */
+/** Passes the result of a job to the next link of its chain, or to its batch. */
 const chained: RunStep = {
   for: ({ envelope }) => !!(envelope?.chain ?? envelope?.results),
   run: (it, next) => code(({ handOn }) => handOn(it, next)),

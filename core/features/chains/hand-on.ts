@@ -1,7 +1,7 @@
 /**
  * Enqueues the next link with the result of this one, before the settlement. If the settlement then fails, the link runs again and finds the
- * next link there. The other order could leave a chain that stops.
- * Where the queue has transactions, the next link and the ack are one.
+ * next link enqueued. In the other order a crash could stop the chain. If the queue has transactions, the next link and the ack are one
+ * transaction.
  */
 
 import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
@@ -15,7 +15,7 @@ import { complete } from '../batches/complete.ts';
 import { keepResult, takeBack } from '../batches/results.ts';
 import { startLink } from '../batches/start-link.ts';
 
-/** Before the job runs: its effect would be for nothing, or would come twice. `null` = the next one is known here. */
+/** Checked before the job runs, so that its effect is not wasted or repeated. `null` = the job of the next link is known here. */
 function nextIsUnknown(it: Admitted): Verdict | null {
   const next = it.envelope.results ? null : nextLink(it);
   const jobs = next ? [next.links[next.link - 1]!].flat() : [];
@@ -34,7 +34,7 @@ async function handOnResult(it: Admitted, verdict: Verdict & { verb: 'ack' }): P
   const { run, envelope } = it;
   const next = nextLink(it);
   if (!envelope.results && !next) return verdict;
-  // Nor does a job that was cancelled while it ran, and has ended all the same, go on with its chain.
+  // A job that was cancelled while it ran, but has completed, does not continue its chain either.
   const over = lostLease(it) ?? (run.cause === 'cancelled' ? cancelled() : null);
   if (over) return undo(it, over);
   try {
@@ -54,7 +54,7 @@ const nextLink = ({ envelope }: Admitted): ChainMember | null =>
 
 const cancelled = (): Verdict => rejected('cancelled', abortReason('cancelled'));
 
-/** Nothing that was written in the transaction of this attempt may come to be. */
+/** Rolls back all writes of this attempt's transaction. */
 async function undo(it: Admitted, verdict: Verdict): Promise<Verdict> {
   await it.run.tx?.rollback();
   return verdict;
@@ -68,7 +68,10 @@ async function keep(it: Admitted, output: string | null): Promise<void> {
   await answered(it, 'The store of batches', takeBack(ports.client, batch, number));
 }
 
-/** Without a payload store the results of several jobs have to fit into one message, and each learns in time that its own does not. */
+/**
+ * Without a payload store the results of several jobs must fit into one message. Each job is checked against its share, so that one that is too
+ * large fails itself.
+ */
 function checkShare({ app, envelope: { chain }, ports }: Admitted, output: string | null): void {
   const { backend, stores } = ports.client;
   if (!chain || !nextOf(chain) || stores.payloads || output === null) return;
@@ -83,7 +86,7 @@ function checkShare({ app, envelope: { chain }, ports }: Admitted, output: strin
   );
 }
 
-/** The room for the members of an envelope beside its payload and chain. */
+/** Reserved for the members of an envelope other than payload and chain. */
 const besidesBytes = 4_096;
 
 async function startNext(it: Admitted, next: ChainMember, output: string | null): Promise<void> {
@@ -97,14 +100,14 @@ async function startNext(it: Admitted, next: ChainMember, output: string | null)
   if (batch !== null) await complete(client, batch);
 }
 
-/** Errors that a retry of the handler cannot change are final: the job becomes a dead letter, which an operator can edit. */
+/** Errors that a retry of the handler cannot change: the job becomes a dead letter, which an operator can edit. */
 const final: readonly ErrorCode[] = ['PAYLOAD', 'LIMIT', 'OPTION', 'CONFIG', 'UNKNOWN_JOB'];
 
 function failureOf(it: Admitted, cause: unknown): Verdict {
   const isKnown = cause instanceof LongshoreError;
   if (isKnown && cause.code === 'QUEUE_FULL') return afterFailure(it, cause);
   if (!isKnown || !final.includes(cause.code)) {
-    // Nothing is settled, and the job comes back when its lease is over.
+    // Not settled, so the job comes back when its lease ends.
     void it.run.tx?.rollback();
     throw cause;
   }

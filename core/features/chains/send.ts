@@ -1,4 +1,4 @@
-/** `client.chain()`: starts the first link, which carries all the others. */
+/** `client.chain()`: enqueues the first link, which carries all others. */
 
 import { idsOf } from '../../envelope/flow-ids.ts';
 import type { ChainOptions, StartedChain } from '../../kernel/app/chain.ts';

@@ -1,4 +1,4 @@
-/** The state of a chain, from the records of its links. The envelope of each link lists all of them. */
+/** The state of a chain, from the records of its links. Each link's envelope lists all links. */
 
 import { config } from '../../base/errors.ts';
 import type { ChainFacts, JobStatus } from '../../contract/outcome.ts';
@@ -10,7 +10,7 @@ import { believed } from '../../kit/records/believe.ts';
 
 type Records = Pick<RecordStore, 'get' | 'recordsDisabled' | 'writer'>;
 
-/** Links that have ended may be forgotten before those behind them. */
+/** The records of ended links may be removed before those of later links. */
 const linksAtOnce = 5;
 
 export async function chainOf(
@@ -37,7 +37,7 @@ async function factsOf(records: Records, id: string): Promise<ChainFacts | null>
 
 async function viewOf(app: App, records: Records, { id, links }: ChainFacts): Promise<Chain> {
   const views: ChainLinkView[] = [];
-  // From the last one: a link that is started meanwhile is then seen, and not taken for one that is to come.
+  // Backwards, so that a link that is started meanwhile is seen and not shown as pending.
   for (let link = links.length; link >= 1; link--)
     views.unshift(await linkView(app, records, id, link, links[link - 1]!));
   const last = views.findLast(({ status }) => status !== null) ?? views[0]!;
@@ -46,8 +46,8 @@ async function viewOf(app: App, records: Records, { id, links }: ChainFacts): Pr
 }
 
 /**
- * How a chain has ended whose next link is gone: it was removed or cleared, or it has ended and its records are kept no longer. A job that is alone in
- * its link enqueues the next one before it ends; a store beside the queue may have missed that. `null` = it has not.
+ * The end of a chain whose next link is gone: the link was removed or cleared, or its records have expired. A link of a single job enqueues the
+ * next link before it ends, but a store that is separate from the queue may have missed that. `null` = the chain has not ended.
  */
 async function endWhereLost(
   app: App,
@@ -60,7 +60,7 @@ async function endWhereLost(
   if (last.status !== 'completed' || names === undefined || last.jobs.length > 1 || records.writer)
     return null;
   const next = await linkView(app, records, id, last.link + 1, names);
-  if (next.status !== null) return null; // it was started since the first look
+  if (next.status !== null) return null; // it was started meanwhile
   const isForgotten = next.jobs.some(({ job }) => app.jobs.get(job)?.retention?.completedMs !== undefined);
   return isForgotten && next.link === links.length ? 'completed' : 'cancelled';
 }
@@ -82,7 +82,7 @@ async function linkView(
   return { link, status: statusOf(jobs), jobs };
 }
 
-/** The first of these that one of the jobs has. */
+/** The state of a link is the first of these that one of its jobs has. */
 const order: readonly JobStatus[] = ['processing', 'pending', 'retrying', 'failed', 'expired', 'cancelled'];
 
 function statusOf(jobs: readonly ChainedJobView[]): JobStatus | null {
@@ -95,7 +95,7 @@ function stateOf({ link, status }: ChainLinkView, links: number): Chain['state']
   return status === 'completed' && link === links ? 'completed' : 'running';
 }
 
-/** The job whose end a link waits for that was not enqueued yet; `null` = no chain will enqueue it. @param job its name */
+/** The job that a link not yet enqueued waits for; `null` = no chain will enqueue it. @param job its name */
 export async function linkBefore(
   app: App,
   records: Records,
