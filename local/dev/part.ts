@@ -160,7 +160,7 @@ function movingClock({ now: realNow, after }: Clock): Clock & { skip(ms: number)
 
 interface ServingOptions {
   readonly supervisor: Peer<SupervisorCalls>;
-  /** Handlers for calls of the supervisor. Those of the dashboard are added here. */
+  /** Handlers for calls of the supervisor. The dashboard adds its own here. */
   readonly calls: Partial<DashboardCalls>;
   /** First port; `undefined` = the default. */
   readonly port: number | undefined;

@@ -1,4 +1,4 @@
-/** What a move does with each store of a backend: moves it, leaves it, or refuses the move because jobs still need it. */
+/** The verdict of a move on each store of a backend: the store moves, stays, or prevents the move because jobs still need it. */
 
 import type { BatchState } from '../../core/contract/derived/batches.ts';
 import type { StoredSchedule } from '../../core/contract/derived/schedules.ts';

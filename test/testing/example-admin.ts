@@ -1,4 +1,4 @@
-/** What people do to the jobs of the example: dead letters, queues, jobs that wait, and moving a backlog. */
+/** The administration of the example: dead letters, queues, waiting jobs, and moving a backlog. */
 
 import type { Clock } from '../../core/base/clock.ts';
 import type {
@@ -39,7 +39,7 @@ export function exampleAdmin(state: ExampleJobs, clock: Clock) {
   });
   const cancelled = (one: Job): Job => ({ ...one, record: rules.cancel(waitsAgain(one), clock.now()).row! });
 
-  /** How a backlog moves. What is held counts as leased, and has no owner. */
+  /** Moves a backlog. A held job counts as leased, but has no owner. */
   const transfer: QueueTransfer = {
     async hold(name, max) {
       const found = listWaiting(name).slice(0, max);

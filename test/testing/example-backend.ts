@@ -1,7 +1,7 @@
 /**
- * A whole backend, to start one of your own from: a queue and its stores in the memory of this process that keep all laws. Here are the
- * eight verbs. `example-jobs.ts` says in which order jobs are given out, `example-admin.ts` what people do to them, and `example-store.ts`
- * has the three tables from which the kit makes everything else. It does nothing for speed; `longshore/local/memory` is the one to use.
+ * A complete backend as a starting point for your own: a queue and its stores in memory that pass all laws. This file has the eight
+ * methods. `example-jobs.ts` has the order of jobs, `example-admin.ts` the administration, and `example-store.ts` the three tables on which
+ * the kit builds all other stores. It is not optimized; use `longshore/local/memory` for real work.
  */
 
 import type { Outcome } from '../../core/base/events.ts';
@@ -27,13 +27,13 @@ export function exampleBackend({ clock, retention }: ExampleStoreOptions): Queue
     if (error) return { ok: false, id: message.id, error };
     queues.add(message.queue);
     if (jobs.get(message.id)) return { ok: true, id: message.id, duplicate: true };
-    // A moment in the past must give no advantage over what already waits.
+    // A time in the past must give no advantage over jobs that already wait.
     const readyAt = Math.max(clock.now(), message.notBefore ?? 0);
     queue(newJob(message, readyAt), readyAt);
     return { ok: true, id: message.id, duplicate: false };
   }
 
-  /** The attempt is counted here, so that a job that kills its worker runs out of attempts, too. */
+  /** Counts the attempt at the lease, so that a job that kills its worker also runs out of attempts. */
   function leaseOut(one: Job, leaseMs: number): JobLease {
     const lease = { token: `${++tokens}`, until: clock.now() + leaseMs };
     const attempt = one.record.attempt + 1;
@@ -50,7 +50,7 @@ export function exampleBackend({ clock, retention }: ExampleStoreOptions): Queue
     return { queue, body, attempt, token: lease.token, interrupted: one.interrupted, expiresAt: lease.until };
   }
 
-  /** The record after an attempt. Without a report it says nothing of the attempt. */
+  /** The record after an attempt. Without a report it does not list the attempt. */
   function ended(one: Job, outcome: Outcome | 'interrupted', how: Partial<AttemptEnd>): rules.RecordRow {
     const { record } = one;
     const at = { startedAt: record.startedAt!, endedAt: clock.now() };
@@ -60,7 +60,7 @@ export function exampleBackend({ clock, retention }: ExampleStoreOptions): Queue
     return how.report || !rest.counted ? next : { ...next, attempts: record.attempts };
   }
 
-  /** Until something comes or becomes ready, the time is over, or the caller gives up. */
+  /** Waits until a job comes or becomes ready, the time is over, or the caller aborts. */
   function wait(until: number, signal: AbortSignal | undefined): Promise<void> {
     const delayed = all().filter((job) => isWaiting(job) && !isReady(job));
     const next = Math.min(until, ...delayed.map(({ readyAt }) => readyAt));
@@ -129,7 +129,7 @@ export function exampleBackend({ clock, retention }: ExampleStoreOptions): Queue
         put({ ...one, record: { ...record, ...(keepBody && body !== undefined && { body }) } });
         return true;
       });
-      // A queue with a store of its own completes the idempotency key together with the ack.
+      // A queue with its own store completes the idempotency key together with the ack.
       for (const [i, { complete }] of acks.entries())
         if (settled[i] && complete) await ofKit.keys.complete(complete.key, complete.owner, complete);
       return settled;
@@ -139,7 +139,7 @@ export function exampleBackend({ clock, retention }: ExampleStoreOptions): Queue
       if (!one) return false;
       const readyAt = clock.now() + delayMs;
       const how = { counted: countAttempt, runAt: readyAt, ...(report && { report }) };
-      // As if this attempt had never begun, what is known of the one before included.
+      // An uncounted attempt leaves no trace, so the job is still marked as interrupted if it was.
       const interrupted = !countAttempt && lease.interrupted;
       again({ ...one, interrupted, record: ended(one, 'requeued', how) }, readyAt);
       return true;
@@ -176,7 +176,7 @@ export function exampleBackend({ clock, retention }: ExampleStoreOptions): Queue
     },
   };
 
-  /** Unless it was cancelled while it ran. */
+  /** Requeues the job, unless it was cancelled while it ran. */
   function again(one: Job, readyAt: number): void {
     if (one.record.finishedAt === null) queue(one, readyAt);
     else put(one);

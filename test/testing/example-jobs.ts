@@ -1,4 +1,4 @@
-/** The jobs of the example: what a queue and its administration do with them. */
+/** The jobs of the example: their state, and the order in which they are leased. */
 
 import type { Clock } from '../../core/base/clock.ts';
 import type { JobLease, OutgoingMessage } from '../../core/contract/queue.ts';
@@ -11,21 +11,21 @@ import { type Recorded, versions } from './example-store.ts';
 export interface Job extends Recorded {
   readonly message: OutgoingMessage;
   readonly readyAt: number;
-  /** The lowest is given out first. */
+  /** The lowest rank is leased first. */
   readonly rank: number;
-  /** It may be given out when it is ready. Of each group only the first one does; the others are in line behind it. */
+  /** Whether it may be leased when it is ready. Within a group only the head may; the others queue behind it. */
   readonly stands: boolean;
-  /** In the line of its group, kept for life; `null` = it has not been ready yet. */
+  /** Place in the line of its group, which never changes; `null` = it has not been ready yet. */
   readonly place: number | null;
   readonly interrupted: boolean;
-  /** `null` = nobody has it. */
+  /** `null` = it is not leased. */
   readonly lease: { readonly token: string; readonly until: number } | null;
 }
 
-/** One priority level weighs as much as an hour of waiting, so that nothing starves. */
+/** One priority level equals an hour of waiting, so that no job starves. */
 export const ageingMs = 3_600_000;
 export const maxBodyBytes = 1_048_576;
-/** The token of what is held for a move, which no fetch makes. */
+/** The token of jobs that are held for a move. No fetch makes this token. */
 export const held = '~move';
 
 export type ExampleJobs = ReturnType<typeof createJobs>;
@@ -34,7 +34,7 @@ export function createJobs(clock: Clock, keep: Retention) {
   const jobs = versions<Job>();
   const queues = new Set<string>();
   const paused = new Set<string>();
-  /** By group, the last place in its line, and when its last head counted as ready. */
+  /** By group: the last place in its line, and when its last head counted as ready. */
   const lines = new Map<string, { readonly place: number; readonly readyAt: number }>();
   const ends = createEndWatchers();
   const waiting = new Set<() => void>();
@@ -50,11 +50,11 @@ export function createJobs(clock: Clock, keep: Retention) {
   const isWaiting = ({ lease, record }: Job): boolean => lease === null && record.finishedAt === null;
   const isReady = ({ readyAt }: Job): boolean => readyAt <= clock.now();
   const weightOf = ({ priority }: OutgoingMessage): number => priority * ageingMs;
-  /** What a lease still owns. Every settle verb begins here: a stale token must change nothing. */
+  /** The job of a valid lease. Every settle method begins with this, because a stale token must change nothing. */
   const owned = ({ token }: Pick<JobLease, 'token'>): Job | undefined =>
     all().find(({ lease }) => lease?.token === token && lease.until > clock.now());
 
-  /** Every change of a job ends here: what has ended leaves the queue, and the next one of its group may come forward. */
+  /** Stores every change of a job. A job that has ended leaves the queue, and the next job of its group may become the head. */
   function put(job: Job): void {
     const { id } = job.message;
     jobs.put(id, job.record.finishedAt === null ? job : { ...job, lease: null, stands: false });
@@ -72,7 +72,7 @@ export function createJobs(clock: Clock, keep: Retention) {
     wake();
   }
 
-  /** Those of groups that are ready join their lines, and lines without a head get one. */
+  /** Adds ready jobs of groups to their lines, and gives a head to each line that has none. */
   function comeForward(): void {
     const grouped = all().filter((job) => groupOf(job) !== null && job.record.finishedAt === null);
     const joining = grouped.filter((job) => isWaiting(job) && isReady(job) && job.place === null);
@@ -93,7 +93,7 @@ export function createJobs(clock: Clock, keep: Retention) {
       const [next] = members.filter((job) => isWaiting(job) && isReady(job)).sort(inLine);
       if (!next && !isTaken) lines.delete(name!);
       if (!next || (isTaken && next.message.order)) continue;
-      // After the head before it, so that groups take turns within a millisecond too.
+      // Later than the previous head, so that groups also take turns within a millisecond.
       const line = lines.get(name!) ?? { place: next.place!, readyAt: 0 };
       const readyAt = Math.min(clock.now() + 1_000, Math.max(clock.now(), line.readyAt + 1));
       lines.set(name!, { ...line, readyAt });
@@ -101,7 +101,7 @@ export function createJobs(clock: Clock, keep: Retention) {
     }
   }
 
-  /** It waits from now on, until then. Where the others of its group wait for its retry, it is the head meanwhile. */
+  /** Makes the job wait until `readyAt`. If the others of its group wait for its retry, it stays the head meanwhile. */
   function queue(job: Job, readyAt: number, rank = readyAt + weightOf(job.message)): void {
     const group = groupOf(job);
     const wasHead = isWaiting(job) && job.stands;
@@ -114,7 +114,7 @@ export function createJobs(clock: Clock, keep: Retention) {
     put({ ...job, readyAt, rank, stands, lease: null });
   }
 
-  /** In the order in which they are given out. */
+  /** The waiting jobs in the order in which they will be leased. */
   function listWaiting(name: string): Job[] {
     comeForward();
     const found = all().filter((job) => job.message.queue === name && isWaiting(job));

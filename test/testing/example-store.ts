@@ -1,6 +1,6 @@
 /**
- * The store of the example: keys, records and texts, of which the kit makes all others. A queue that keeps no records of its own tells
- * a store of each step of a job; the records of one that does stand on its own jobs.
+ * The store of the example: keys, records and texts, on which the kit builds all other stores. If a queue keeps no records, it reports
+ * each step of a job to a separate store. If it does, its records are its own jobs.
  */
 
 import type { Clock } from '../../core/base/clock.ts';
@@ -17,7 +17,7 @@ export interface ExampleStoreOptions {
   readonly retention?: Partial<Retention>;
 }
 
-/** What every table of records has. `seq`: of two that were made in one moment, the later one is the newer. */
+/** A row of every table of records. `seq` orders records that were created at the same time. */
 export interface Recorded {
   readonly record: RecordRow;
   readonly seq: number;
@@ -32,8 +32,8 @@ export function exampleStore(options: ExampleStoreOptions): Stores {
 }
 
 /**
- * @param write of a record that has changed, or is new
- * @param isBeside whether the queue may still report of a job whose record is past its time
+ * @param write stores a new or changed record
+ * @param isBeside whether the store is separate: the queue may then still report a job whose record has expired
  */
 export function exampleStores<Row extends Recorded>(
   { clock, retention }: ExampleStoreOptions,
@@ -86,7 +86,7 @@ export function exampleStores<Row extends Recorded>(
   };
 }
 
-/** What every table needs: of two writers that have read the same version of a row one succeeds. */
+/** A table with versions: if two writers have read the same version of a row, only one succeeds. */
 export type Versions<Row> = ReturnType<typeof versions<Row>>;
 
 export function versions<Row>() {
@@ -97,7 +97,7 @@ export function versions<Row>() {
   return {
     get: (name: string) => rows.get(name) ?? null,
     all: () => [...rows],
-    /** @param over the version that was read, `null` = there is none, absent = whatever is there */
+    /** @param over the version that was read; `null` = the row must not exist, absent = any version */
     put(name: string, row: Row, over?: string | null): string | null {
       if (!isAt(name, over)) return null;
       const version = `${++writes}`;
@@ -105,7 +105,7 @@ export function versions<Row>() {
       return version;
     },
     remove: (name: string, over?: string): boolean => isAt(name, over) && rows.delete(name),
-    /** Returns how many. */
+    /** Returns the number of removed rows. */
     removeIf(isOver: (row: Row) => boolean): number {
       const over = [...rows].filter(([, { row }]) => isOver(row));
       for (const [name] of over) rows.delete(name);
@@ -119,7 +119,7 @@ interface Text {
   readonly endsAt: number | null;
 }
 
-/** Steps, schedules, numbers, the audit log, heartbeats, limits and batches are all kept by these four verbs. */
+/** These four methods store steps, schedules, metrics, the audit log, heartbeats, limits and batches. */
 function textStore(rows: Versions<Text>): TextStore {
   return {
     read: async (names) =>

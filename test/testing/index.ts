@@ -1,6 +1,6 @@
 /**
- * `longshore/testing`: an app on a queue in memory with a clock of its own, so that a two-day retry story is a
- * test of milliseconds; and the law suites, for authors of backends.
+ * `longshore/testing`: runs an app on a queue in memory with a virtual clock, so that two days of retries take milliseconds in a test.
+ * Also has the law suites for authors of backends.
  */
 
 import { checkOptions } from '../../core/base/checks.ts';
@@ -40,30 +40,30 @@ export type { BeginTransaction, TestTransaction } from './transactions.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export interface TestApp {
-  /** The app with virtual time, fixed chance, counted ids and a key of its own. */
+  /** The app with a virtual clock, fixed random numbers, counted ids and a test key. */
   readonly app: App;
   readonly client: Client;
   readonly backend: QueueBackend;
   readonly clock: VirtualClock;
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
-  /** As `client.emit()`. */
+  /** Like `client.emit()`. */
   emit: Client['emit'];
-  /** As `client.batch()`. */
+  /** Like `client.batch()`. */
   readonly batch: Client['batch'];
   readonly batches: Client['batches'];
-  /** As `client.chain()`. */
+  /** Like `client.chain()`. */
   readonly chain: Client['chain'];
   readonly chains: Client['chains'];
   readonly schedules: Client['schedules'];
-  /** Moves time: a number of ms, or text like `90s`, `15m`, `2h`, `2d`. Runs nothing by itself. */
+  /** Moves time forward: a number of ms, or a text like `90s`, `15m`, `2h`, `2d`. Does not run jobs. */
   advance(time: number | string): void;
-  /** Runs every job that is ready now, and what those enqueue, one at a time; returns the outcomes in order, when `onError` and `onDeadLetter` have ended. */
+  /** Runs all ready jobs, one at a time, and the jobs that they enqueue. Returns the outcomes in order, after `onError` and `onDeadLetter`. */
   drain(): Promise<AttemptResult[]>;
-  /** Enqueues what the schedules owe up to now, in code and made at run time, and looks at batches that stand still; returns the ids. */
+  /** Enqueues the jobs of all due schedules, and checks batches that make no progress. Returns the ids of the jobs. */
   tick(): Promise<string[]>;
   /**
-   * Lets time pass as a worker sees it: goes from one moment at which a job or a schedule is due to the next, with `tick()` and `drain()` at
-   * each. Returns the outcomes in order.
+   * Moves time forward like a running worker: stops whenever a job or a schedule is due, and calls `tick()` and `drain()` there. Returns the
+   * outcomes in order.
    */
   runFor(time: number | string): Promise<AttemptResult[]>;
   status(id: string): Promise<JobRecord | null>;
@@ -71,7 +71,7 @@ export interface TestApp {
 }
 
 export interface TestAppOptions {
-  /** Begins a transaction for a handler (`transaction: true`) or a step. @default what they ask of `tx` fails */
+  /** Begins a transaction for a handler (`transaction: true`) or a step. @default handlers run, but queries on `tx` fail */
   readonly transaction?: BeginTransaction;
 }
 
@@ -89,7 +89,7 @@ export function testApp(app: App, options: TestAppOptions = {}): TestApp {
   };
   const backend = withTransactions(memory({ clock }), options.transaction);
   const client = connect(own, backend);
-  // The longest a job may run: leases are not renewed here, and time moves only between attempts.
+  // As long as a job may run: leases are not renewed here, and time moves only between attempts.
   const leaseMs = Math.max(60_000, ...[...app.jobs.values()].map((job) => job.timeoutMs + 1));
   async function drain(): Promise<AttemptResult[]> {
     const results: AttemptResult[] = [];
@@ -99,7 +99,7 @@ export function testApp(app: App, options: TestAppOptions = {}): TestApp {
       for (const queue of queues) await backend.reapExpired(queue);
       const [lease] = await backend.fetch({ queues, max: 1, leaseMs, waitMs: 0 });
       if (!lease) {
-        await hooksEnded({ ...own, clock: systemClock }); // their time is real: nobody moves this clock meanwhile
+        await hooksEnded({ ...own, clock: systemClock }); // in real time, because the virtual clock does not move meanwhile
         return results;
       }
       results.push(await attempt(own, { client, settler: backend }, createRun(lease)));
@@ -145,7 +145,7 @@ export function testApp(app: App, options: TestAppOptions = {}): TestApp {
   };
 }
 
-/** An app of nothing but these jobs, for the shortest tests. */
+/** A test app with only these jobs. */
 export function testJobs(...jobs: readonly Job[]): TestApp {
   return testApp(createApp({ jobs }));
 }

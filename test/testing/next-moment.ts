@@ -1,11 +1,11 @@
-/** When something is to happen next in an app that is tested: a job that is delayed, retried or asleep, or a schedule. */
+/** Finds the next due time in a tested app: of a delayed, retried or sleeping job, or a schedule. */
 
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
 
 const mostJobs = 10_000;
 
-/** Epoch ms after `now`; `null` = nothing is to happen any more. */
+/** Epoch ms after `now`; `null` = nothing is due any more. */
 export async function nextMoment(client: Client, backend: QueueBackend, now: number): Promise<number | null> {
   const moments = [...(await jobMoments(backend)), ...(await scheduleMoments(client, now))];
   const later = moments.filter((at) => at > now);

@@ -1,4 +1,4 @@
-/** Transactions of handlers on the queue of a test: those that the test gives, with the jobs that are enqueued in them. */
+/** Transactions of handlers in tests: opened by the test, together with the jobs that are enqueued in them. */
 
 import { config, LongshoreError } from '../../core/base/errors.ts';
 import { toError } from '../../core/base/failure.ts';
@@ -10,7 +10,7 @@ import type {
   SqlTransaction,
 } from '../../core/contract/queue.ts';
 
-/** What handlers get as `ctx.tx`. `commit` and `rollback` are called once it is over. */
+/** The `ctx.tx` of handlers. `commit` or `rollback` is called at its end. */
 export interface TestTransaction extends SqlTransaction {
   commit?(): unknown;
   rollback?(): unknown;
@@ -22,11 +22,11 @@ const missing = config(
   'This test has no transactions, so ctx.tx asks no database. Give testApp(app, { transaction }) one: a transaction of a test database, or { query: async (text, values) => ({ rows: [] }) }.',
 );
 
-/** @param open without it handlers run, and what they ask of `ctx.tx` fails */
+/** @param open if absent, handlers run, but queries on `ctx.tx` fail */
 export function withTransactions(backend: QueueBackend, open: BeginTransaction | undefined): QueueBackend {
   const stores = backend.stores!;
   const steps = stores.steps!;
-  /** By transaction: what is enqueued when it commits. */
+  /** Messages to enqueue on commit, by transaction. */
   const pending = new WeakMap<SqlTransaction, OutgoingMessage[]>();
 
   async function begin(): Promise<JobTransaction> {
@@ -88,7 +88,7 @@ export function withTransactions(backend: QueueBackend, open: BeginTransaction |
   };
 }
 
-/** One that cannot be opened fails the handler that asks it something, and not the test. */
+/** If a transaction cannot be opened, its queries fail in the handler, not in the test. */
 async function opened(open: BeginTransaction | undefined): Promise<TestTransaction> {
   try {
     if (open) return await open();

@@ -1,11 +1,11 @@
-/** A clock that stands still until `advance` moves it. */
+/** A clock that moves only by `advance`. */
 
 import type { Clock } from '../../core/base/clock.ts';
 
 export interface VirtualClock extends Clock {
-  /** Moves time and runs every timer that falls due on the way, in order. */
+  /** Moves time forward and runs every timer that is due on the way, in order. */
   advance(ms: number): void;
-  /** Sets it, as when the clock of a host is set: it shows another time, and none has passed. */
+  /** Changes the shown time like a clock adjustment of a host: no time passes. */
   set(aheadMs: number): void;
 }
 
@@ -14,7 +14,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** @param startMs epoch ms; the default is an ordinary moment in 2026 */
+/** @param startMs epoch ms. @default 2026-01-15T12:00:00Z */
 export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 12)): VirtualClock {
   let now = startMs;
   let aheadMs = 0;

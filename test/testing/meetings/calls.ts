@@ -1,9 +1,9 @@
-/** Stands before a backend and its stores: every call that a process makes passes a gate, which may hold it, refuse it or lose its answer. */
+/** A proxy of a backend and its stores. Every call of a process passes a gate, which may hold it, refuse it or lose its answer. */
 
-/** A call, as `fetch`, `stores.keys.claim` or `admin.stats`. `make` makes it. */
+/** Handles a call such as `fetch`, `stores.keys.claim` or `admin.stats`. `make` makes the call. */
 export type Gate = (call: string, args: readonly unknown[], make: () => Promise<unknown>) => Promise<unknown>;
 
-/** They answer at once and ask nobody. */
+/** These methods answer at once, without a call to a server. */
 const local: ReadonlySet<string> = new Set(['keepsOrder', 'onWarning', 'watchEnd', 'watchLeases', 'within']);
 
 /** @param path of the target below the backend */
@@ -23,7 +23,7 @@ export function behind<T extends object>(target: T, gate: Gate, path = ''): T {
 
 function partOf(owner: object, value: unknown, gate: Gate, path: string): unknown {
   if (typeof value === 'function') {
-    // Another view of records: what is asked of it are calls, too.
+    // Returns another view of records, whose methods are calls too.
     if (path === 'recordsOf')
       return (...args: unknown[]) => behind(value.apply(owner, args) as object, gate, 'stores.records.');
     if (local.has(path.slice(path.lastIndexOf('.') + 1))) return value.bind(owner);

@@ -1,42 +1,42 @@
-/** What happens to a world, and what it excuses. */
+/** Events: what happens in a world, and which irregularities this excuses. */
 
 import type { Sample } from './sample.ts';
 import type { MeetingHarness, World } from './world.ts';
 
-/** What came of a meeting. */
+/** The result of a meeting. */
 export interface Met {
-  /** None = the two get along, or one of them is refused. */
+  /** Empty = the feature works with the event, or is refused. */
   readonly complaints: readonly string[];
-  /** Codes of what was refused. */
+  /** Codes of refused calls. */
   readonly refused: ReadonlySet<string>;
 }
 
-/** One moment at which an event comes. */
+/** One time at which an event happens. */
 export interface Meeting {
-  /** For people: `while it waits`. */
+  /** For messages: `while it waits`. */
   readonly when: string;
-  /** Another story than that of senders and workers. */
+  /** Replaces the usual course with senders and workers. */
   instead?(sample: Sample, meeting: Meeting, harness: MeetingHarness): Promise<Met>;
   /** Nothing is sent yet. */
   before?(world: World): void | Promise<void>;
-  /** All is sent, and no worker has begun. */
+  /** All jobs are sent, and no worker has started. */
   waiting?(world: World): void | Promise<void>;
-  /** A handler is at work. */
+  /** A handler is running. */
   running?(world: World): void | Promise<void>;
-  /** All has ended. */
+  /** All jobs have ended. */
   ended?(world: World): void | Promise<void>;
-  /** How long the world is upset, beside the time that the sample asks for. */
+  /** How long the disturbance lasts, in addition to the time of the sample. */
   readonly takesMs?: number;
-  /** What people ask for does not reach workers meanwhile, or comes late. */
+  /** Requests of operators do not reach workers meanwhile, or come late. */
   readonly deafens?: true;
-  /** Jobs come to be in two places, which keep no order, limits and keys between them. */
+  /** Jobs end up in two queues, which share no order, limits and keys. */
   readonly splits?: true;
-  /** So many times more work may be done: a worker did it, and could not say so. */
+  /** How many extra times work may be done, because a worker did it and could not report it. */
   readonly again?: number;
 }
 
 export interface Happening {
-  /** It says nothing of the backend: memory alone is enough. */
+  /** Does not depend on the backend, so it runs on memory only. */
   readonly ofAllBackends?: true;
   readonly meetings: readonly Meeting[];
 }

@@ -1,4 +1,4 @@
-/** What goes wrong: stores that are away, processes that are frozen, killed or late, answers that are lost, clocks that step. */
+/** Faults: stores that are down, processes that are frozen, killed or late, lost answers, clock steps. */
 
 import type { Happening, Meeting } from './event.ts';
 import { leaseMs, type Process } from './process.ts';
@@ -56,7 +56,7 @@ export const staleOwner: Happening = {
 
 const awayMs = 30_000;
 
-/** The calls of this number and later ones of the same kind, for half a minute. */
+/** Refuses calls for half a minute, from this number on and of the same kind. */
 const awayFrom = (call: number, of: 'stores' | 'all'): Meeting => ({
   when: `from call ${call} of the workers on${of === 'all' ? ', with the queue' : ''}`,
   takesMs: awayMs,

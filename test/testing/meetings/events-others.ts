@@ -1,4 +1,4 @@
-/** Others on the same data, and other ways on which a job comes to its handler. */
+/** Other processes on the same data, and other ways in which a job reaches its handler. */
 
 import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
 import { move as moveBacklog } from '../../../local/move/move.ts';
@@ -61,7 +61,7 @@ const late = (ms: number, words: string): Meeting => ({
     clock.after(ms, () => startRelay(backend, { clock, random: () => 0.5 }));
   },
   async waiting(world) {
-    // Meanwhile workers have something to do only where they look after batches.
+    // Meanwhile workers have work only if they check batches.
     if (!world.rounds.get('1')?.batches) await world.pass(ms - minute);
   },
 });
@@ -118,7 +118,7 @@ export const otherRelease: Happening = {
   meetings: [
     {
       when: 'that does not know the jobs',
-      // It releases them for 5 s, again and again.
+      // It releases them for 5 s each time.
       takesMs: 30_000,
       waiting(world) {
         const other = jobOf<null>(world.people, 'another', () => {});

@@ -1,4 +1,4 @@
-/** What people do: they cancel, remove, change and hurry jobs, clear and purge queues, and settle dead letters. */
+/** Actions of operators: cancel, remove, change and run jobs, clear and purge queues, and settle dead letters. */
 
 import type { Job } from '../../../core/index.ts';
 import type { Happening, Meeting } from './event.ts';
@@ -7,7 +7,7 @@ import type { Work } from './process.ts';
 import { changed } from './verdict.ts';
 import type { World } from './world.ts';
 
-/** At each moment at which a job is not settled. */
+/** At every time before a job is settled. */
 const atAnyTime = (act: (world: World) => Promise<void>): readonly Meeting[] => [
   { when: 'while it waits', waiting: act },
   { when: 'while it runs', running: act },
@@ -17,7 +17,7 @@ const atAnyTime = (act: (world: World) => Promise<void>): readonly Meeting[] => 
       if (world.target) world.failing.add(world.target.label);
     },
     async running(world) {
-      await world.soon(failedOnce(world), 120_000).catch(() => {}); // it may be one that never begins
+      await world.soon(failedOnce(world), 120_000).catch(() => {}); // the job may never begin
       world.failing.clear();
       await act(world);
     },
@@ -36,13 +36,13 @@ export const cancel: Happening = {
     const told = await world.soon(world.people.client.cancel(id));
     if (told === 'cancelled') world.gone.add(id);
     if (told !== 'cancelling') return;
-    // It may have ended by itself before it heard of that.
+    // The job may have ended before it noticed this.
     const record = await world.soon(ended(world, id));
     if (record !== 'completed') world.stopped.add(id);
   }),
 };
 
-/** Resolves with how it ended. */
+/** Resolves with the final status. */
 async function ended(world: World, id: string): Promise<string | undefined> {
   for (;;) {
     const record = await world.people.client.status(id);
@@ -108,8 +108,7 @@ export const clear: Happening = {
     const after = new Map((await world.records()).map(({ id, status }) => [id, status]));
     const gone = before.filter(({ id }) => (after.get(id) ?? 'cancelled') === 'cancelled');
     for (const { id } of gone) world.gone.add(id);
-    if (told !== gone.length)
-      throw new Error(`${told} jobs were told to be cleared, and ${gone.length} are gone.`);
+    if (told !== gone.length) throw new Error(`clear() reported ${told} jobs, but ${gone.length} are gone.`);
   }),
 };
 
@@ -123,7 +122,7 @@ async function purgeAll(world: World): Promise<void> {
   while ((await world.soon(records.purge({ completedMs: 0, deadMs: 0 }))) > 0);
 }
 
-/** Records go with the end of their jobs, and dead letters too. */
+/** Records and dead letters are deleted when their jobs end. */
 function forgetAtOnce(world: World): void {
   world.everyJob = { retention: { completedMs: 0, deadMs: 0 } };
   world.purged = true;
@@ -151,7 +150,7 @@ function failUntilDead({ target, failing, mayDie }: World): void {
   mayDie.add(target.id);
 }
 
-/** Its first job fails until it is dead; then people settle it. */
+/** The first job fails until it is a dead letter, which is then settled. */
 const deadLetter = (settle: (world: World, id: string) => Promise<void>): Happening => ({
   meetings: [
     {

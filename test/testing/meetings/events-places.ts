@@ -1,4 +1,4 @@
-/** Other places in which jobs are sent and run: a transaction, a thread, a test. And a look at what a backend can do. */
+/** Other places where jobs are sent and run: a transaction, a thread, a test. Also the check of what a backend supports. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
@@ -64,7 +64,7 @@ export const checked: Happening = {
   meetings: [{ when: 'on every kind of backend', instead: async (sample) => checkAll(sample) }],
 };
 
-/** What `longshore check` says of a kind of backend, `connect()` must do. */
+/** `connect()` must refuse exactly what `longshore check` reports for a kind of backend. */
 function checkAll(sample: Sample): Met {
   const app = createApp({ ...sample.parts({ everyJob: {} } as Process), signing });
   const refused = new Set<string>();
@@ -90,7 +90,7 @@ function codeOf(work: () => unknown): string | null {
   }
 }
 
-/** It keeps jobs and keys, and nothing else. */
+/** A backend that keeps only jobs and keys. */
 function bare({ backend, stores }: Client): QueueBackend {
   const { pending, keepsOrder, ...rest } = backend;
   const { keys, records, workers } = stores;

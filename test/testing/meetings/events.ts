@@ -1,4 +1,4 @@
-/** What happens to a world, for every event that a feature has to live with. One without a happening does not compile. */
+/** The happenings in a world, by event. An event without an entry does not compile. */
 
 import type { Event } from '../../../core/features/crossings.ts';
 import type { Happening } from './event.ts';

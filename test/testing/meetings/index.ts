@@ -1,6 +1,6 @@
 /**
- * The law of meetings: every feature meets every event. Nothing is lost, nothing is done twice beyond what the event excuses, nobody
- * waits for ever or by chance, and what people are told is true. Where the table of crossings says that one is refused, it is, with that code.
+ * The law of meetings: every feature meets every event. No job is lost, none runs more often than the event excuses, none waits for ever,
+ * and all answers and records are true. If the table of crossings lists a refusal, the feature is refused with that code.
  */
 
 import assert from 'node:assert/strict';
@@ -19,14 +19,14 @@ export type { MeetingBench, MeetingHarness } from './world.ts';
 
 export interface MeetingOptions {
   /**
-   * Takes about this share of the moments of a cell, the same ones for the same seed, and at least one of each cell unless `least` is
-   * 0. @default all
+   * Runs about this share of the meetings of a cell, the same ones for the same seed, and at least `least` per cell (1).
+   * @default all
    */
   readonly sample?: {
     readonly share: number;
     readonly seed: number;
     readonly least?: 0 | 1;
-    /** None that upsets the world for longer: on a server a minute of virtual time takes some of ours. */
+    /** Leaves out meetings whose disturbance lasts longer, because virtual time takes real time on a server. */
     readonly mostMs?: number;
   };
 }
@@ -71,7 +71,7 @@ export function describeMeetings(
   }
 }
 
-/** A code that no sample of the feature was given is no answer. */
+/** Fails for a listed code that no sample of the feature got. */
 function describeRefusals(
   name: string,
   feature: Crossed,
@@ -86,7 +86,7 @@ function describeRefusals(
     for (const event of refusing)
       it(`refuses ${event}`, async () => {
         const codes = met.get(event);
-        // Somebody runs this one alone.
+        // Skipped if this test runs alone.
         if (codes)
           for (const code of refusalsOf([feature], event)) assert.ok(codes.has(code), `never ${code}`);
       });
@@ -99,7 +99,7 @@ const refusalsOf = (features: readonly Crossed[], event: Event): string[] =>
     return typeof answer === 'string' ? [] : [answer.refuses];
   });
 
-/** By their names, so that a meeting that is added changes nothing for the others. */
+/** Chosen by name, so that a new meeting does not change the choice of others. */
 function chosen(cell: string, meetings: readonly Meeting[], { sample }: MeetingOptions): readonly Meeting[] {
   if (!sample) return meetings;
   const { share, seed, least = 1, mostMs = Infinity } = sample;
@@ -112,7 +112,7 @@ function chosen(cell: string, meetings: readonly Meeting[], { sample }: MeetingO
     .map(({ meeting }) => meeting);
 }
 
-/** In [0, 1): FNV-1a of the name. */
+/** A number in [0, 1): FNV-1a of the name. */
 function lotOf(name: string, seed: number): number {
   let hash = seed | 0;
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);

@@ -15,6 +15,6 @@ export const work = defineJob({
       validate: (value: unknown) => ({ value: value as Work }),
     },
   },
-  // What has an effect happens outside, where the world can see it.
+  // The effect happens outside of the thread, where the world can see it.
   handle: (payload: unknown) => payload,
 });

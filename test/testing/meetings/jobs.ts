@@ -1,4 +1,4 @@
-/** The jobs of the features, and the ways in which several of them send. */
+/** The jobs of the samples, and how several of them send. */
 
 import { extname } from 'node:path';
 import { defineJob, delays, type Job } from '../../../core/index.ts';
@@ -10,15 +10,15 @@ import type { Seen, SentJob } from './sample.ts';
 
 export { queue } from './process.ts';
 
-/** Any value: what is checked here is not the payload. */
+/** Accepts any value, because payloads are not tested here. */
 export const any = <T>(): StandardSchema<T, T> => ({
   '~standard': { version: 1, vendor: 'longshore', validate: (value) => ({ value: value as T }) },
 });
 
-/** Makes a payload too large for a queue that takes little. */
+/** Makes a payload too large for a queue with a small limit. */
 export const filling = 'large '.repeat(1_000);
 
-/** The last attempt comes when a store that is away for half a minute is there again. */
+/** The last attempt comes after a store that was down for half a minute is back. */
 const retry = delays([1_000, 40_000]);
 
 const common = { queue, retry, maxRetries: 2, timeoutMs: 120_000 };
@@ -42,7 +42,7 @@ export function workJob(self: Process, parts: Parts = {}): Job<Work> {
   }) as Job<Work>;
 }
 
-/** A job of another payload. */
+/** A job with another payload. */
 export function jobOf<Payload>(
   self: Pick<Process, 'everyJob'>,
   name: string,
@@ -77,10 +77,10 @@ export async function one(self: Process, work: Work, options: EnqueueOptions = {
   return { label: work.label, job: job.name, id, sentAt, ...(duplicate && { duplicate }) };
 }
 
-/** When the run has really ended, also for one whose process was stopped. */
+/** When the run has really ended, even if its process was stopped. */
 export const endOf = ({ endedAt, lostAt }: Run): number => Math.min(endedAt ?? Infinity, lostAt ?? Infinity);
 
-/** Complaints where more than `most` jobs were at work at the same time. That one of them runs twice is a matter of leases. */
+/** Complaints if more than `most` jobs ran at the same time. Two runs of the same job count once, because leases prevent those. */
 export function atOnce({ runs }: Seen, most: number, keyOf: (run: Run) => string = () => ''): string[] {
   for (const run of runs) {
     const beside = runs.filter(

@@ -7,10 +7,10 @@ import type { Sample } from './sample.ts';
 import { complaintsOf } from './verdict.ts';
 import { type MeetingHarness, openWorld, type World } from './world.ts';
 
-/** The end comes within this, unless a time was asked for. */
+/** All jobs must end within this time, plus the times of the sample and the meeting. */
 const boundMs = leaseMs + 60_000;
 
-/** @param refusals codes that are the answer of the table: with one of them the two get along */
+/** @param refusals codes that the table of crossings allows: a refusal with one of them is correct */
 export async function meet(
   sample: Sample,
   meeting: Meeting,
@@ -34,12 +34,12 @@ export async function meet(
       return { complaints: [], refused };
     return { complaints: [error instanceof Error ? (error.stack ?? error.message) : `${error}`], refused };
   }
-  // What a handler may not do makes a dead letter of its job.
+  // A call that is refused within a handler makes its job a dead letter.
   const died = refusals.find((code) => complaints.some((text) => text.includes(` died: ${code}: `)));
   return died === undefined ? { complaints, refused } : { complaints: [], refused: refused.add(died) };
 }
 
-/** Where the queue has no transactions, an app whose jobs need them is refused before anything is sent. */
+/** If the queue has no transactions, an app whose jobs need them is refused before anything is sent. */
 const lacksTransactions = (error: unknown): boolean =>
   error instanceof LongshoreError && error.code === 'CONFIG' && error.message.includes('offers none');
 
@@ -49,7 +49,7 @@ async function story(world: World, meeting: Meeting, usualMs: number): Promise<s
   await meeting.before?.(world);
   await world.send(world.sender, '1');
   await meeting.waiting?.(world);
-  // A server hears of a step of the clock before workers ask it for jobs.
+  // A server must learn of a clock step before workers fetch jobs.
   if (timeline.hasServers) await timeline.settle();
   world.startWorkers();
   const startedAt = timeline.elapsed();
@@ -60,7 +60,7 @@ async function story(world: World, meeting: Meeting, usualMs: number): Promise<s
   }
   const first = await complaintsWithin(world, meeting, mostMs);
   if (first.length > 0) return first;
-  // What people do meanwhile must not come in the second round.
+  // Actions of `meanwhile` must not happen in the second round.
   if (sample.meanwhile) await world.pass(startedAt + (sample.asksMs ?? 0) - timeline.elapsed());
   await meeting.ended?.(world);
   if (world.workers.some(({ isDead }) => isDead)) world.start('worker C').startWorker();
@@ -72,7 +72,7 @@ async function story(world: World, meeting: Meeting, usualMs: number): Promise<s
 
 const lookMs = 5_000;
 
-/** Lets time pass until nobody complains. */
+/** Lets time pass until there are no complaints. */
 async function complaintsWithin(world: World, meeting: Meeting, mostMs: number): Promise<string[]> {
   let complaints: string[] = [];
   let lookAt = 0;

@@ -1,4 +1,4 @@
-/** A database with an outbox that lives in memory: what `outbox()` needs of one, for worlds without Postgres. */
+/** A database with an outbox in memory, for worlds without Postgres. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import { memory } from '../../../local/backends/memory/index.ts';

@@ -3,12 +3,11 @@ import { extname } from 'node:path';
 
 const core = new URL('../../../core/', import.meta.url);
 const rooms = ['base', 'envelope', 'features', 'kernel', 'kit', 'operations', 'routing', 'surfaces/http'];
-/** Its first file makes an isolate of the process that loads it. */
+/** Loading the first file of this folder would turn the process into an isolate. */
 const elsewhere = /(^|\/)sandbox\//;
 
 /**
- * Loads what the core loads with its first use: a file that is read takes time of ours, and a virtual clock would run on
- * meanwhile.
+ * Loads the files that the core loads on first use. Loading takes real time, during which a virtual clock would move on.
  */
 export async function preload(): Promise<void> {
   const extension = extname(import.meta.url);

@@ -1,4 +1,4 @@
-/** A process of the world: an app, a client and a worker, which can be frozen, killed or cut off from its queue. */
+/** A process of the world: an app, a client and a worker. It can be frozen, killed or cut off from its queue. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
@@ -25,45 +25,45 @@ import type { Timeline } from './timeline.ts';
 
 export const signing = keyRing([{ kid: 'meetings', secret: new Uint8Array(32).fill(7) }]);
 
-/** One run of a handler, as the handler saw it. */
+/** One run of a handler, from the view of the handler. */
 export interface Run {
-  /** Names the piece of work: it is in the payload of its job. */
+  /** Name of the piece of work, which is in the payload of its job. */
   readonly label: string;
   readonly id: string;
   readonly by: string;
   readonly attempt: number;
   readonly beganAt: number;
-  /** The same by the clock of its host. */
+  /** The same time by the clock of its host. */
   readonly at: number;
   endedAt: number | null;
-  /** When its process was stopped or killed while it was at work. */
+  /** When its process was stopped or killed during the run. */
   lostAt: number | null;
   readonly work: Work;
   readonly tenantId: string | undefined;
-  /** `null` = it is at work, or its process was killed. */
+  /** `null` = it is running, or its process was killed. */
   end: 'done' | 'failed' | 'aborted' | null;
 }
 
 /** The payload of a job. */
 export interface Work {
   readonly label: string;
-  /** Of whoever has changed it. */
+  /** Note of a change. */
   readonly note?: string;
-  /** Makes it large. */
+  /** Makes the payload large. */
   readonly filling?: string;
 }
 
 export type AppParts = Pick<AppOptions, 'jobs' | 'schedules' | 'queues' | 'use' | 'maxBodyBytes' | 'alerts'>;
 
-/** What an event gives to each job that does not say it itself. */
+/** Options that an event sets for each job that does not set them itself. */
 export type EveryJob = Pick<JobDefinition<StandardSchema>, 'retention' | 'transaction'>;
 
-/** What a process connects to: a backend, or several by name. */
+/** The backend of a process, or several by name. */
 export type Address =
   | QueueBackend
   | {
       readonly backends: Backends;
-      /** The name of the one that the jobs belong to. */
+      /** Name of the backend of the jobs. */
       readonly home: string;
       readonly failover?: Readonly<Record<string, string>>;
     };
@@ -76,7 +76,7 @@ export interface ProcessOptions {
   /** Labels whose handlers throw. */
   readonly failing: ReadonlySet<string>;
   newId(): string;
-  /** The store or the queue is away for this call. */
+  /** Whether the store or the queue is down for this call. */
   isAway(call: string): boolean;
   parts(self: Process): AppParts;
   readonly store?: Partial<Stores>;
@@ -88,7 +88,7 @@ export interface ProcessOptions {
 
 export type Process = ReturnType<typeof createProcess>;
 
-/** Work whose label begins with it fails, whatever happens. */
+/** Work whose label begins with this always fails. */
 export const poison = 'x';
 
 export const leaseMs = 30_000;
@@ -96,10 +96,10 @@ export const workMs = 1_000;
 const tickMs = 5_000;
 export const queue = 'work';
 
-/** Echoes in which a fetch has looked, before it waits. */
+/** After this many echoes a fetch has checked for jobs and is waiting. */
 const echoesOfLook = 8;
 
-/** The same series for the same name. */
+/** Random numbers, the same series for the same name. */
 function chance(name: string): () => number {
   let state = 0;
   for (const character of name) state = Math.imul(state ^ character.codePointAt(0)!, 0x01000193);
@@ -114,9 +114,9 @@ export function createProcess(options: ProcessOptions) {
   let state: 'alive' | 'frozen' | 'dead' = 'alive';
   let thawed = Promise.withResolvers<void>();
   const calls: string[] = [];
-  /** Before the call of this number. */
+  /** Actions to run before the call of this number. */
   const moments = new Map<number, () => void>();
-  /** Calls that are made twice, as by a connection that lost the first answer. */
+  /** Calls that are made twice, like after a connection lost the first answer. */
   const twice = new Set<string>();
 
   const clock: Clock = {
@@ -125,7 +125,7 @@ export function createProcess(options: ProcessOptions) {
       timeline.clock.after(delayMs, () => (state === 'alive' ? run() : void whenAlive().then(run))),
   };
 
-  /** Of a process that is dead this never resolves. */
+  /** Never resolves if the process is dead. */
   async function whenAlive(): Promise<void> {
     while (state !== 'alive') await thawed.promise;
   }
@@ -138,7 +138,7 @@ export function createProcess(options: ProcessOptions) {
     if (options.isAway(call)) throw new LongshoreError('BACKEND', `${call} is away.`);
     try {
       const answering = make();
-      // A fetch may wait for a job as long as it wants, but it looks at once.
+      // A fetch may wait for a job for long, but it checks for jobs at once.
       if (timeline.hasServers) {
         const echoes = call.endsWith('fetch') ? echoesOfLook : undefined;
         void timeline.during(answering, echoes).catch(() => {});
@@ -180,23 +180,23 @@ export function createProcess(options: ProcessOptions) {
     get client(): Client {
       return client;
     },
-    /** One per backend. */
+    /** One client per backend. */
     get clients(): readonly Client[] {
       return [...(client.backends?.values() ?? [client])];
     },
-    /** That of the backend that the jobs belong to. */
+    /** The client of the backend of the jobs. */
     get home(): Client {
       return (!isOne && client.backends?.get(address.home)) || client;
     },
     isIsolated: options.isIsolated ?? false,
     everyJob: options.everyJob,
-    /** What it sends is part of this transaction. */
+    /** Transaction for everything that the process sends. */
     tx: undefined as SqlTransaction | undefined,
     get isDead() {
       return state === 'dead';
     },
     elapsed: timeline.elapsed,
-    /** The body of a handler: something with an effect, that takes a second. */
+    /** The body of a handler: records an effect and takes a second. */
     async work(work: Work, ctx: HandlerContext, ms = workMs): Promise<void> {
       const { label } = work;
       const { id, attempt, signal } = ctx;
@@ -223,7 +223,7 @@ export function createProcess(options: ProcessOptions) {
     startWorker(): void {
       if (works) return;
       works = true;
-      // A thread takes time of ours to start, so there is one.
+      // Only one thread, because a thread takes real time to start.
       const rest = { leaseMs, concurrency: self.isIsolated ? 1 : 3, testing: { rssBytes: () => 1 } };
       if (isOne) startWorker(app, { ...rest, backend: backends.default!, store });
       else void startWorker(app, { ...rest, ...routing, backend: backends });
@@ -248,12 +248,12 @@ export function createProcess(options: ProcessOptions) {
     },
   };
 
-  /** What runs now does nothing any more, or not in time. */
+  /** Marks the current runs as lost: they do nothing more, or not in time. */
   function lose(): void {
     for (const run of runs) if (run.by === name && run.end === null) run.lostAt ??= timeline.elapsed();
   }
 
-  /** Around a handler in a thread, whose time is ours. */
+  /** Wraps a handler in a thread, which takes real time. */
   async function outside(ctx: HandlerContext, next: () => Promise<unknown>): Promise<void> {
     if (!app.jobs.get(ctx.job)?.isolation) return void (await next());
     await self.work((await timeline.during(next())) as Work, ctx);

@@ -1,19 +1,19 @@
-/** A use of a feature that can meet every event: how it is declared, how one enqueues, and what follows. */
+/** A use of a feature that can meet every event: how it is declared, how it enqueues, and what follows. */
 
 import type { Crossed } from '../../../core/features/all-crossings.ts';
 import type { AppParts, Process, Run } from './process.ts';
 
-/** A job as its sender was told of it. */
+/** A job as `enqueue` returned it. */
 export interface SentJob {
-  /** Of the piece of work. Two jobs may share one, where one of them stands for the other. */
+  /** Label of the piece of work. Two jobs share a label if one is a duplicate of the other. */
   readonly label: string;
-  /** Its name. */
+  /** Name of the job. */
   readonly job: string;
   readonly id: string;
   readonly duplicate?: true;
-  /** Elapsed ms, when its sender was told of it. */
+  /** Elapsed ms when `enqueue` returned. */
   readonly sentAt?: number;
-  /** By the clock of its host: it must not begin before. */
+  /** The job must not begin before this time, by the clock of its host. */
   readonly notBefore?: number;
 }
 
@@ -23,39 +23,39 @@ export interface Sent {
   readonly chains?: readonly string[];
 }
 
-/** How a job ended. `gone`: people have ended it. `mended`: it died, was retried, and is done. */
+/** How a job ended. `gone`: an operator ended it. `mended`: it was a dead letter, was retried, and is done. */
 export type Fate = 'done' | 'gone' | 'dead' | 'mended';
 
-/** How often a piece of work is done: exactly, or at least and at most. */
+/** How often a piece of work is done: an exact number, or a minimum and a maximum. */
 export type Times = number | readonly [least: number, most: number];
 
 export interface Sample {
-  /** Other features that it is made of: it is refused where one of them is. */
+  /** Other features that it uses. If one of them is refused, the sample is refused too. */
   readonly also?: readonly Crossed[];
-  /** What it promises beside that each job runs. */
+  /** The promise of the feature, besides that each job runs. */
   readonly promises: string;
   parts(self: Process): AppParts;
-  /** @param round part of every label, and of no key of the feature: the second round meets what the first one has left */
+  /** @param round part of every label, but of no key of the feature, so that the second round meets leftovers of the first */
   send(self: Process, round: string): Promise<Sent>;
-  /** What people do while the workers are at it. */
+  /** Actions of operators while the workers run. */
   meanwhile?(people: Process, round: string): void;
-  /** The time that it asks for itself. */
+  /** Extra time that the sample needs. */
   readonly asksMs?: number;
-  /** Work that its jobs bring about. */
+  /** Further work that its jobs cause. */
   follows?(fateOf: (label: string) => Fate, round: string): Readonly<Record<string, Times>>;
-  /** What else it promises; answers with complaints. */
+  /** Checks further promises; returns complaints. */
   check?(seen: Seen): Promise<readonly string[]> | readonly string[];
-  /** What holds its jobs back is an order of people, which workers read now and then. */
+  /** Its jobs are held back by an operator, which workers notice only from time to time. */
   readonly isOrdered?: true;
   /** Its jobs leave no record when they end. */
   readonly forgets?: true;
-  /** A sender that finds another job in the place of its own takes its own back: where a queue cannot remove it, it ends as cancelled. */
+  /** A sender that finds another job in place of its own removes its own job. If the queue cannot remove it, it ends as cancelled. */
   readonly takesBack?: true;
   /** Its jobs expire a minute after they were sent. */
   readonly expires?: true;
-  /** A call changes the job of the call before it. */
+  /** A call changes the job of the previous call. */
   readonly replaces?: true;
-  /** The schedules are ticked, as `startLocal` does. */
+  /** Schedules are ticked, like in `startLocal`. */
   readonly ticks?: true;
   /** Large payloads are kept beside the queue. */
   readonly offloads?: true;
@@ -63,23 +63,23 @@ export interface Sample {
   readonly transacts?: true;
   /** The handlers run in threads. */
   readonly isolates?: true;
-  /** What it calls takes no transaction, and sends outside of it. */
+  /** Its calls take no transaction, and send outside of it. */
   readonly ignoresTx?: true;
 }
 
-/** What a sample may look at to judge itself. */
+/** The data that a sample can check. */
 export interface Seen {
   readonly runs: readonly Run[];
   readonly rounds: ReadonlyMap<string, Sent>;
-  /** Sees everything, is never cut off, and runs nothing. */
+  /** A process that sees everything, is never cut off, and runs no jobs. */
   readonly people: Process;
-  /** Ids of jobs of which people were told that they will not run. */
+  /** Ids of jobs whose removal or cancellation was confirmed. */
   readonly gone: ReadonlySet<string>;
-  /** Ids of jobs whose sender has rolled back. */
+  /** Ids of jobs whose sender rolled back. */
   readonly undone: ReadonlySet<string>;
-  /** Ids of jobs of which people were told that they have another payload, and since when. */
+  /** Ids of jobs with a confirmed new payload, and since when. */
   readonly changed: ReadonlyMap<string, number>;
-  /** Ids of jobs of which people were told that they have another time. */
+  /** Ids of jobs with a confirmed new time. */
   readonly times: ReadonlyMap<string, number>;
   /** Payloads that are kept beside the queue, by their keys. */
   readonly payloads: ReadonlyMap<string, Uint8Array>;

@@ -1,4 +1,4 @@
-/** Features that stand beside jobs, and tell of them: alerts, pings, log lines, numbers. And isolated jobs. */
+/** Features that report on jobs: alerts, pings, log lines and metrics. Also isolated jobs. */
 
 import { alert, defineAlerts, sendTo } from '../../../core/features/alerts/index.ts';
 import { defineSchedule } from '../../../core/index.ts';
@@ -10,7 +10,7 @@ const second = 1_000;
 
 const plainly: Sample['send'] = async (self, round) => ({ jobs: await each(self, three(round)) });
 
-/** What somebody outside has heard, by world. */
+/** Messages received outside, by world. */
 const heard = new WeakMap<readonly Run[], string[]>();
 
 function heardBy({ runs }: Pick<Seen, 'runs'>): string[] {
@@ -21,11 +21,11 @@ function heardBy({ runs }: Pick<Seen, 'runs'>): string[] {
 
 const countOf = (all: readonly string[], one: string): number => all.filter((other) => other === one).length;
 
-/** Labels of work that was done by a process that was alive then. */
+/** Labels of work that was done by a process that was alive at the end. */
 const doneIn = ({ runs }: Seen): string[] =>
   runs.filter(({ end, lostAt }) => end === 'done' && lostAt === null).map(({ label }) => label);
 
-/** A test has no worker that looks or counts. */
+/** `testApp` has no worker, which would check alerts and count attempts. */
 const hasWorkers = ({ people }: Seen): boolean => people.name !== undefined;
 
 export const alerted: Sample = {
@@ -47,7 +47,7 @@ export const alerted: Sample = {
 };
 
 export const pinged: Sample = {
-  promises: 'a monitor hears of each run, and of no end that there was not',
+  promises: 'a monitor is pinged for each run, and for no end that did not happen',
   parts: (self) => {
     const job = workJob(self);
     const pinging = { name: 'pinged', cron: '0 0 1 12 *', job, payload: { label: 'in december' } };
@@ -56,7 +56,7 @@ export const pinged: Sample = {
       schedules: [defineSchedule({ ...pinging, ping: async (kind) => void heardBy(self).push(kind) })],
     };
   },
-  // As a tick does it: the moment of the schedule is the key of its job.
+  // Like a tick: the time of the schedule is part of the job's key.
   send: async (self, round) => ({
     jobs: await each(self, three(round), (label) => ({
       name: 'pinged',
@@ -106,8 +106,8 @@ export const logged: Sample = {
 };
 
 export const counted: Sample = {
-  promises: 'attempts that were done are counted, each once',
-  // They are written every ten seconds.
+  promises: 'each attempt that was done is counted once',
+  // Metrics are written every ten seconds.
   asksMs: 10 * second,
   parts: (self) => ({ jobs: [workJob(self)] }),
   send: plainly,
@@ -122,7 +122,7 @@ export const counted: Sample = {
   },
 };
 
-/** Its handler is in a thread; what has an effect happens outside, where the world can see it. */
+/** The handler runs in a thread. Its effect happens outside, where the world can see it. */
 export const isolated: Sample = {
   promises: 'a job in a thread is done once',
   isolates: true,

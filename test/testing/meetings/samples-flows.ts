@@ -1,4 +1,4 @@
-/** Features of more than one job, and of jobs that go on where they were. */
+/** Features of several jobs, and of jobs that resume. */
 
 import type { HandlerContext, Job } from '../../../core/index.ts';
 import type { BatchSummary } from '../../../core/kernel/app/batch.ts';
@@ -35,7 +35,7 @@ async function sendBatch(self: Process, round: string, labels: readonly string[]
   return { jobs, batches: [id] };
 }
 
-/** Called once per round of the batch: a dead letter that is retried makes another one. */
+/** Callbacks are called once per round of the batch. A retry of a dead letter begins another round. */
 function callsAfter(fates: readonly Fate[], round: string, allowed = 0) {
   const mended = fates.filter((fate) => fate === 'mended').length;
   const lost = fates.filter((fate) => fate === 'gone' || fate === 'dead').length;
@@ -46,7 +46,7 @@ function callsAfter(fates: readonly Fate[], round: string, allowed = 0) {
     [`failure.${round}`]: 0,
     [`complete.${round}`]: mended > 0 ? [1, 2] : 1,
   };
-  // Whether the one that was mended had ended the batch before depends on who is first.
+  // The order decides whether the dead letter had already ended the batch before it was retried.
   times[`${before}.${round}`] = mended > 0 && before !== after ? [0, 1] : 1;
   times[`${after}.${round}`] = mended > 0 && before === after ? [1, 2] : 1;
   return times;
@@ -54,7 +54,7 @@ function callsAfter(fates: readonly Fate[], round: string, allowed = 0) {
 
 export const batch: Sample = {
   ignoresTx: true,
-  promises: 'what it calls runs once, when all children have ended',
+  promises: 'each callback runs once, after all children have ended',
   parts: (self) => ({ jobs: [workJob(self), ...callJobs(self)] }),
   send: (self, round) => sendBatch(self, round, three(round)),
   follows: (fateOf, round) => callsAfter(three(round).map(fateOf), round),
@@ -64,7 +64,7 @@ const withPoison = (round: string) => [...three(round), `${poison}.${round}`];
 
 export const batchWithFailures: Sample = {
   ignoresTx: true,
-  promises: 'it succeeds as long as no more children fail than it allows',
+  promises: 'it succeeds if no more children fail than it allows',
   parts: batch.parts,
   send: (self, round) => sendBatch(self, round, withPoison(round), { allowFailures: 1 }),
   follows: (fateOf, round) => callsAfter(withPoison(round).map(fateOf), round, 1),
@@ -73,8 +73,8 @@ export const batchWithFailures: Sample = {
 export const nestedBatch: Sample = {
   also: ['steps'],
   ignoresTx: true,
-  promises: 'a child that sends a batch of its own counts when that has ended',
-  // A look finds what no attempt has told of: at the inner batch, and after that at the outer one.
+  promises: 'a child with a batch of its own counts when that batch has ended',
+  // A check finds a lost report: first of the inner batch, then of the outer one.
   asksMs: minute,
   parts: (self) => ({
     jobs: [
@@ -101,7 +101,7 @@ export const nestedBatch: Sample = {
 };
 
 export const chainWithFanIn: Sample = {
-  promises: 'each link gets what those before it have returned, once',
+  promises: 'each link runs once and gets the results of the links before it',
   parts: (self) => ({
     jobs: [
       workJob(self, {
@@ -140,7 +140,7 @@ export const chainWithFanIn: Sample = {
 };
 
 export const stepsWithSleep: Sample = {
-  promises: 'a step that is done is not run again, and the job goes on after its sleep',
+  promises: 'a completed step does not run again, and the job continues after its sleep',
   asksMs: 20 * second,
   parts: (self) => ({
     jobs: [
@@ -162,7 +162,7 @@ export const stepsWithSleep: Sample = {
 
 export const stepsWithKey: Sample = {
   also: ['idempotency'],
-  promises: 'of two jobs with one key one is done, also while it sleeps',
+  promises: 'only one of two jobs with the same key is done, even while it sleeps',
   asksMs: 2 * minute,
   parts: (self) => {
     const sleeps = async (work: Work, ctx: HandlerContext) => {
@@ -173,7 +173,7 @@ export const stepsWithKey: Sample = {
     return { jobs: [workJob(self, { handle: sleeps, idempotencyKey: ({ label }) => `key-${label}` })] };
   },
   send: async (self, round) => ({ jobs: await each(self, [...three(round), `a.${round}`]) }),
-  // The second one with the key may begin when the first one is gone, or has died in its first attempt.
+  // The second job with the key may begin when the first is gone, or has died in its first attempt.
   follows: (fateOf, round) =>
     Object.fromEntries(
       three(round).map((label) => [
@@ -184,7 +184,7 @@ export const stepsWithKey: Sample = {
 };
 
 export const waitFor: Sample = {
-  promises: 'a job goes on when its event comes, and gets it once',
+  promises: 'a job continues when its event comes, and gets it once',
   asksMs: 20 * second,
   parts: (self) => ({
     jobs: [
@@ -205,10 +205,10 @@ export const waitFor: Sample = {
 
 const everyMs = 20 * second;
 
-/** It is removed after three moments. */
+/** The schedule is removed after three runs. */
 function schedule(overlap: 'allow' | 'skip', takesMs: number): Sample {
   return {
-    promises: 'each moment has one job, until it is removed',
+    promises: 'each run of the schedule has one job, until the schedule is removed',
     ticks: true,
     ignoresTx: true,
     asksMs: 5 * everyMs,
@@ -243,7 +243,7 @@ export const storedSchedule = schedule('allow', second);
 export const overlapSkip = schedule('skip', 25 * second);
 
 export const transaction: Sample = {
-  promises: 'what the handler writes commits with its end, or not at all',
+  promises: 'writes of the handler commit with its end, or not at all',
   transacts: true,
   parts: (self) => ({ jobs: [workJob(self, { transaction: true })] }),
   send: stepsWithSleep.send,

@@ -10,8 +10,8 @@ const second = 1_000;
 const plainly: Sample['send'] = async (self, round) => ({ jobs: await each(self, three(round)) });
 
 export const rate: Sample = {
-  promises: 'no more begin in any window than the limit says',
-  // Each attempt has a slot, so a round that is upset waits for several windows.
+  promises: 'no more jobs begin in any window than the limit allows',
+  // Each attempt takes a slot, so a disturbed round waits for several windows.
   asksMs: 120 * second,
   parts: (self) => ({ jobs: [workJob(self, { rate: { limit: 2, perMs: 30 * second } })] }),
   send: plainly,
@@ -25,7 +25,7 @@ export const rate: Sample = {
 };
 
 export const concurrency: Sample = {
-  promises: 'no more run at the same time than the limit says',
+  promises: 'no more jobs run at the same time than the limit allows',
   parts: (self) => ({ jobs: [workJob(self, { concurrency: { limit: 2 } })] }),
   send: plainly,
   check: (seen) => atOnce(seen, 2),
@@ -34,7 +34,7 @@ export const concurrency: Sample = {
 const keyOf = ({ label }: { readonly label: string }) => (label.startsWith('c') ? 'c' : 'a and b');
 
 export const concurrencyByKey: Sample = {
-  promises: 'of each key no more run at the same time than the limit says',
+  promises: 'no more jobs of a key run at the same time than the limit allows',
   parts: (self) => ({ jobs: [workJob(self, { concurrency: { limit: 1, key: keyOf } })] }),
   send: plainly,
   check: (seen) => atOnce(seen, 1, keyOf),
@@ -59,7 +59,7 @@ export const fairGroups: Sample = {
   }),
 };
 
-/** Of the jobs of a round each begins when those before it have ended; some may be left out of it. */
+/** Each job of a round must begin after the jobs before it have ended. Ignores jobs for which `isLeftOut` is true. */
 function inOrder({ runs, rounds }: Seen, isLeftOut: (job: SentJob) => boolean): string[] {
   const complaints: string[] = [];
   for (const { jobs } of rounds.values()) {
@@ -80,8 +80,7 @@ const orderedGroup = (onRetry: 'wait' | 'step-aside'): Sample => ({
   send: inGroup,
   check: (seen) => [
     ...atOnce(seen, 1),
-    // A job that gets another time arrives then, a dead letter that is retried arrives anew. With `step-aside` a failed one comes later, too.
-    // With `step-aside` a job that failed, or that a worker released, is overtaken.
+    // Jobs that were rescheduled, and retried dead letters, join the line again. With `step-aside`, failed and released jobs are overtaken.
     ...(onRetry === 'wait' ? inOrder : () => [])(
       seen,
       ({ id, label }) =>
@@ -94,7 +93,7 @@ export const groupThatWaits = orderedGroup('wait');
 export const groupThatStepsAside = orderedGroup('step-aside');
 
 export const breaker: Sample = {
-  promises: 'while the jobs of a kind fail none begins, and then they go on',
+  promises: 'no job begins while the breaker is open, and then they continue',
   asksMs: 30 * second,
   parts: (self) => ({
     jobs: [workJob(self, { breaker: { failures: 2, openMs: 5 * second } })],
@@ -117,7 +116,7 @@ async function notBeforeResumed(self: Process, round: string): Promise<Sent> {
 }
 
 export const pauseOfQueue: Sample = {
-  promises: 'nothing begins until it is resumed, and then all does',
+  promises: 'no job begins until the pause ends, and then all do',
   asksMs: pausedMs,
   parts: (self) => ({ jobs: [workJob(self)] }),
   async send(self, round) {
@@ -135,7 +134,7 @@ export const pauseOfJob: Sample = {
   parts: pauseOfQueue.parts,
   async send(self, round) {
     await operatorOf(self).jobs.pause('work');
-    // Workers hear of it within 5 s.
+    // Workers notice the pause within 5 s.
     await new Promise<void>((resolve) => self.clock.after(5 * second, resolve));
     return notBeforeResumed(self, round);
   },

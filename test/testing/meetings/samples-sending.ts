@@ -1,4 +1,4 @@
-/** Features of the call that enqueues, and of what a message carries. */
+/** Features of `enqueue`, and of the contents of messages. */
 
 import type { Unique } from '../../../core/kernel/app/unique.ts';
 import { each, endOf, filling, one, three, workJob } from './jobs.ts';
@@ -34,15 +34,15 @@ export const expiry: Sample = {
 };
 
 export const idempotencyKey: Sample = {
-  promises: 'of two jobs with one key one is done',
+  promises: 'only one of two jobs with the same key is done',
   parts: (self) => ({ jobs: [workJob(self, { idempotencyKey: ({ label }) => `key-${label}` })] }),
   send: async (self, round) => ({ jobs: await each(self, [...three(round), `a.${round}`]) }),
 };
 
-/** The second of two jobs with one key finds the first. */
+/** The second of two jobs with the same key finds the first. */
 function unique(when: Unique['during']): Sample {
   return {
-    promises: 'no second job while the first one stands, and a next one when it stands no more',
+    promises: 'no second job while the first one is active, and a new one afterwards',
     takesBack: true,
     parts: (self) => ({ jobs: [workJob(self, { unique: { key: () => 'the one', during: when } })] }),
     send: async (self, round) => ({ jobs: await each(self, three(round)) }),
@@ -50,14 +50,14 @@ function unique(when: Unique['during']): Sample {
       const again = typeof when === 'object' ? [] : (seen.rounds.get('2')?.jobs ?? []);
       const isSwallowed = again.length > 0 && again.every(({ duplicate }) => duplicate);
       return [
-        ...(isSwallowed ? ['the second round found a job where none stands'] : []),
+        ...(isSwallowed ? ['the second round found an active job, but there is none'] : []),
         ...twoThatStand(seen, when),
       ];
     },
   };
 }
 
-/** Of two jobs that were told to be new, the first must stand no more when the second one comes. */
+/** If two jobs with the same key both count as new, the first must be inactive when the second comes. */
 function twoThatStand({ rounds, runs, gone }: Seen, when: Unique['during']): string[] {
   if (when !== 'waiting' && when !== 'either') return [];
   const news = [...rounds.values()].flatMap(({ jobs }) => jobs).filter(({ duplicate }) => !duplicate);
@@ -77,7 +77,7 @@ export const uniqueUntilEnded = unique('either');
 export const throttle = unique({ forMs: 10 * minute });
 
 export const debounce: Sample = {
-  promises: 'calls in a row make one job, with the payload of the last one',
+  promises: 'several calls make one job with the payload of the last call',
   replaces: true,
   asksMs: 20 * second,
   parts: (self) => ({
@@ -91,7 +91,7 @@ export const debounce: Sample = {
 };
 
 export const offloadedPayload: Sample = {
-  promises: 'a large payload comes to its handler, and is removed when its job is done',
+  promises: 'a large payload reaches its handler, and is deleted when its job is done',
   offloads: true,
   parts: (self) => ({ jobs: [workJob(self)], maxBodyBytes: 2_048 }),
   async send(self, round) {
@@ -102,7 +102,7 @@ export const offloadedPayload: Sample = {
   async check({ payloads, runs, people, gone, undone, changed }) {
     const cut = runs.filter((run) => run.work.filling !== filling);
     const records = (await people.client.stores.records.page({ max: 100 })).records;
-    // A payload that nobody asks for any more is left to the lifecycle rule of its store.
+    // Payloads that are no longer needed are left to the lifecycle rule of the store.
     const kept =
       records.filter(({ status }) => status !== 'completed').length + gone.size + undone.size + changed.size;
     return [
@@ -121,7 +121,7 @@ export const retentionOfZero: Sample = {
   send: async (self, round) => ({ jobs: await each(self, three(round)) }),
   async check({ people }) {
     const records = (await people.client.stores.records.page({ max: 100 })).records;
-    // It holds for jobs that an attempt has ended, and not for one that was cancelled while it waited.
+    // Applies to jobs that were ended by an attempt, not to jobs that were cancelled while they waited.
     const kept = records.filter(({ status }) => status !== 'cancelled');
     return kept.map(({ id, status }) => `${id} is still kept: ${status}`);
   },
@@ -141,7 +141,7 @@ export const labelsAndTenant: Sample = {
         name === null || tenantId !== 'acme' ? [`${id} has name ${name} and tenant ${tenantId}`] : [],
       ),
       ...runs.flatMap(({ label, tenantId }) =>
-        tenantId === 'acme' ? [] : [`the handler of ${label} was told of tenant ${tenantId}`],
+        tenantId === 'acme' ? [] : [`the handler of ${label} got tenant ${tenantId}`],
       ),
     ];
   },

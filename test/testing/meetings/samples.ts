@@ -12,7 +12,7 @@ import * as flows from './samples-flows.ts';
 import * as limits from './samples-limits.ts';
 import * as sending from './samples-sending.ts';
 
-/** By the feature that they are of. One without a sample does not compile. */
+/** Samples by feature. A feature without a sample does not compile. */
 export const samples = {
   jobs: {
     delay: sending.delay,
@@ -73,7 +73,7 @@ type Option =
   | keyof QueueOptions
   | keyof StoredScheduleDefinition<unknown>;
 
-/** An option that the product gets does not compile until it is said here which sample has it, or why it meets nothing. */
+/** Names the sample of every option, or the reason for none. A new option does not compile until it is listed here. */
 export const sampleOf: Readonly<Record<Option, SampleName | `none, because ${string}`>> = {
   name: 'labels and tenant',
   context: 'labels and tenant',

@@ -1,4 +1,4 @@
-/** A sample in the test of somebody who uses it: `testApp` in place of workers, and time that stands still while a job runs. */
+/** Runs a sample in `testApp` instead of workers. Time stands still while a job runs. */
 
 import { createApp, PermanentError } from '../../../core/index.ts';
 import { testApp } from '../index.ts';
@@ -52,10 +52,10 @@ async function story(sample: Sample, meeting: Meeting): Promise<string[]> {
     const sending = sample.send(self, round).finally(() => {
       isOver = true;
     });
-    sending.catch(() => {}); // it is waited for below
+    sending.catch(() => {}); // awaited below
     while (!isOver) {
       for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
-      if (!isOver) t.advance(1_000); // it waits for its time
+      if (!isOver) t.advance(1_000); // it waits for a time
     }
     rounds.set(round, await sending);
     sample.meanwhile?.(self, round);

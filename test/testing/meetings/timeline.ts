@@ -1,4 +1,4 @@
-/** One time for a whole world: its processes live in it, each with a clock of its own that may be stopped or wrong. */
+/** The virtual time of a world. Each of its processes has a clock on it, which may be stopped or wrong. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 
@@ -9,28 +9,28 @@ interface Timer {
 
 export type Timeline = ReturnType<typeof createTimeline>;
 
-/** Calls of `setImmediate` without anything new, after which everybody waits for time or for somebody else. */
+/** After this many turns of `setImmediate` without activity, all processes count as waiting. */
 const quietTurns = 3;
 
-/** A call that a server has not answered after so many others waits for time to pass, too, as for a lock. */
+/** A call that is unanswered after this many echoes counts as waiting for time to pass, for example for a lock. */
 const mostEchoes = 250;
-/** With servers there are fewer steps of time: each takes some of ours. */
+/** Minimum step of time with servers, because each step takes real time. */
 const grainMs = 500;
 
 const startMs = Date.UTC(2026, 0, 15, 12);
 
 /**
- * @param latencyMs of our time, after which a server that was to say something has said it; 0 = there is none
- * @param echo asks the server for nothing: one that is slow now is slow with that, too
+ * @param latencyMs real time within which a server sends its messages; 0 = no server
+ * @param echo a call to the server without effect, which is as slow as the server is now
  */
 export function createTimeline(latencyMs = 0, echo: () => Promise<unknown> = async () => {}) {
   const timers = new Set<Timer>();
-  /** Runs whatever the clocks of hosts say. */
+  /** Time since the beginning, independent of the clocks of hosts. */
   let elapsedMs = 0;
-  /** How far the clock of the host was put forward. */
+  /** How far the clock of the host was set forward. */
   let stepMs = 0;
   let activity = 0;
-  /** Calls under way, and how many echoes they may outlast. */
+  /** Running calls, and how many more echoes time stands still for each. */
   const calls = new Set<{ echoes: number }>();
 
   function next(): number | null {
@@ -51,7 +51,7 @@ export function createTimeline(latencyMs = 0, echo: () => Promise<unknown> = asy
     elapsedMs = Math.max(elapsedMs, target);
   }
 
-  /** Until everybody waits for a timer. */
+  /** Waits until all processes wait for a timer. */
   async function settle(): Promise<void> {
     if (latencyMs > 0) await settleWithServers();
     for (let quiet = 0; quiet < quietTurns; ) {
@@ -84,17 +84,17 @@ export function createTimeline(latencyMs = 0, echo: () => Promise<unknown> = asy
 
   return {
     clock,
-    /** Ms since the beginning of the world: a clock that is put forward does not change it. */
+    /** Ms since the beginning of the world, not changed by `stepForward`. */
     elapsed: () => elapsedMs,
-    /** Calls are answered by servers. */
+    /** Whether servers answer calls. */
     hasServers: latencyMs > 0,
     settle,
-    /** Something has happened: whoever waits for quiet waits on. */
+    /** Reports activity, so that `settle` continues to wait. */
     stir(): void {
       activity++;
     },
     /**
-     * What takes time of ours, such as a call to a server: time stands still until it is done, or has outlasted so many echoes.
+     * Awaits work that takes real time, such as a call to a server. Virtual time stands still until it is done, or for this many echoes.
      */
     async during<T>(work: Promise<T>, echoes = mostEchoes): Promise<T> {
       const call = { echoes };
@@ -110,7 +110,7 @@ export function createTimeline(latencyMs = 0, echo: () => Promise<unknown> = asy
     stepForward(ms: number): void {
       stepMs += ms;
     },
-    /** Lets time pass until `isOver` says so, `mostMs` at most. */
+    /** Lets time pass until `isOver` returns true, but at most `mostMs`. */
     async until(isOver: () => boolean | Promise<boolean>, mostMs: number): Promise<boolean> {
       const end = elapsedMs + mostMs;
       for (;;) {

@@ -1,4 +1,4 @@
-/** Judges a world by what its handlers have done, and by what people are told. */
+/** Judges a world by the work of its handlers and by its records and answers. */
 
 import type { JobRecord } from '../../../core/contract/store.ts';
 import type { Meeting } from './event.ts';
@@ -6,12 +6,12 @@ import { poison } from './process.ts';
 import type { Fate, SentJob, Times } from './sample.ts';
 import { recordsOf, type World } from './world.ts';
 
-/** The note of a payload that people have changed. */
+/** The note of a changed payload. */
 export const changed = 'changed';
 
 const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'expired']);
 
-/** What is not as it should be at the end; nothing = all is well. */
+/** Everything that is wrong at the end; empty = all is well. */
 export async function complaintsOf(world: World, meeting: Meeting): Promise<string[]> {
   const records = new Map((await recordsOf(world.people)).map((record) => [record.id, record]));
   return [
@@ -29,7 +29,7 @@ export async function complaintsOf(world: World, meeting: Meeting): Promise<stri
 
 type Records = ReadonlyMap<string, JobRecord>;
 
-/** How the job of a record has ended, as far as it is excused. */
+/** How a job ended, as far as its end is excused. */
 function fateOf(world: World, records: Records, sent: SentJob): Fate {
   const { id } = sent;
   if (world.gone.has(id)) return 'gone';
@@ -54,7 +54,7 @@ function workNotDone(world: World, { again = 0 }: Meeting, records: Records): st
       const isDone = fate === 'done' || fate === 'mended';
       fates.set(sent.label, fate);
       const times = isDone ? 1 : world.stopped.has(sent.id) ? ([0, 1] as const) : 0;
-      // Two jobs may stand for one piece of work.
+      // Two jobs may share one piece of work.
       if (isDone || !wanted.has(sent.label)) wanted.set(sent.label, times);
     }
     const follows = world.sample.follows?.((label) => fates.get(label) ?? 'done', round) ?? {};
@@ -73,7 +73,7 @@ function workNotDone(world: World, { again = 0 }: Meeting, records: Records): st
   return complaints;
 }
 
-/** Records against what handlers have done. */
+/** Compares records with the work of handlers. */
 function untrueRecords(world: World, meeting: Meeting, records: Records): string[] {
   const complaints: string[] = [];
   const sent = [...world.rounds.values()].flatMap(({ jobs }) => jobs);
@@ -85,33 +85,33 @@ function untrueRecords(world: World, meeting: Meeting, records: Records): string
     const isDone = doneIds.has(id) || sent.some((one) => one.id === id && doneLabels.has(one.label));
     if (!ended.has(status)) complaints.push(`${name} is still ${status}`);
     if (status === 'completed' && !isDone)
-      complaints.push(`${name} is told to be completed, and nothing was done`);
+      complaints.push(`${name} is completed according to its record, but nothing was done`);
     if (status === 'failed' && !world.mayDie.has(id) && !isPoison(sent, id))
       complaints.push(`${name} died: ${error}`);
     if (status === 'expired' && !isLate(world, meeting)) complaints.push(`${name} expired before its time`);
     const isTakenBack =
       world.sample.takesBack === true && !sent.some((one) => one.id === id && !one.duplicate);
     if (status === 'cancelled' && !world.gone.has(id) && !world.stopped.has(id) && !isTakenBack)
-      complaints.push(`${name} was cancelled by nobody`);
+      complaints.push(`${name} was cancelled, but nothing requested this`);
   }
   for (const { id, label, duplicate } of sent) {
     const isGone = world.gone.has(id) || world.purged || world.sample.forgets;
     if (!records.has(id) && !isGone) complaints.push(`${label} (${id}) has no record`);
     const isKnown = sent.some((other) => other.id === id && !other.duplicate);
     if (duplicate && !isKnown)
-      complaints.push(`${label} was told that ${id} stands for it, which nobody has sent`);
+      complaints.push(`${label} counts as a duplicate of ${id}, which was never sent`);
   }
   return complaints;
 }
 
-/** A job that expires after a minute may do so. */
+/** Whether the job may have expired. */
 const isLate = (world: World, { takesMs = 0 }: Meeting): boolean =>
   world.sample.expires === true && (takesMs >= 60_000 || world.timeline.isStepped());
 
 const isPoison = (sent: readonly SentJob[], id: string): boolean =>
   sent.some((one) => one.id === id && one.label.startsWith(poison));
 
-/** What people were told of payloads and times against what handlers have seen. */
+/** Compares confirmed changes of payloads and times with what handlers saw. */
 function untruePromises(world: World, { deafens, splits }: Meeting): string[] {
   const isExcused = splits || (deafens && world.sample.isOrdered);
   const complaints: string[] = [];
@@ -146,7 +146,8 @@ async function wrongResults(world: World, records: Records): Promise<string[]> {
           () => 'ok',
           ({ code }) => code as string,
         );
-      if (told !== expected) complaints.push(`the result of ${label} is ${told}, and its status ${status}`);
+      if (told !== expected)
+        complaints.push(`the result of ${label} is ${told}, but its status is ${status}`);
     }
   return complaints;
 }
@@ -154,7 +155,7 @@ async function wrongResults(world: World, records: Records): Promise<string[]> {
 async function leftInQueues(world: World, records: Records): Promise<string[]> {
   const complaints: string[] = [];
   let dead = 0;
-  // A queue without administration shows nothing of what it has.
+  // A queue without `admin` cannot be inspected.
   if (world.people.clients.some(({ backend }) => !backend.admin)) return [];
   const stats = world.people.clients.map(({ backend }) => backend.admin!.stats());
   for (const { queue, ready, delayed, leased, dead: letters } of (await Promise.all(stats)).flat()) {
@@ -172,11 +173,11 @@ async function leftInQueues(world: World, records: Records): Promise<string[]> {
 async function leftInLimits(world: World): Promise<string[]> {
   const lists = world.people.clients.map(async ({ backend, stores }) => {
     const states = (await stores.limits?.list({ max: 100 })) ?? [];
-    // A queue that wakes no job counts one that has come by itself until its place in the line is forgotten.
+    // If the queue wakes no jobs, a job that came by itself counts as waiting until its place in the line expires.
     return states.map((state) => ({ ...state, waiting: backend.pending ? state.waiting : 0 }));
   });
   return (await Promise.all(lists)).flat().flatMap(({ key, used, waiting }) => {
-    // A rate and a breaker count what has been.
+    // Rates and breakers count past jobs.
     const isHeld = used > 0 && !key.includes(':rate') && !key.startsWith('breaker:');
     return [
       ...(isHeld ? [`${used} slots of ${key} are in use`] : []),

@@ -1,4 +1,4 @@
-/** A queue with everybody who uses it: senders, two workers, and people who look. */
+/** A queue with all its users: senders, two workers, and an observer. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { QueueBackend, SqlTransaction } from '../../../core/contract/queue.ts';
@@ -16,9 +16,9 @@ import type { Sample, Seen, Sent, SentJob } from './sample.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 
 export interface MeetingBench {
-  /** The same storage, opened as often as there are processes, or fewer: then they share. */
+  /** The same storage, opened once per process. If there are fewer, processes share. */
   readonly openings: readonly QueueBackend[];
-  /** A transaction of somebody who enqueues. Absent = the queue has none. */
+  /** Begins a transaction for a sender. Absent = the queue has no transactions. */
   begin?(): Promise<SenderTransaction>;
   close(): Promise<void> | void;
 }
@@ -30,17 +30,17 @@ export interface SenderTransaction {
 }
 
 export interface MeetingHarness {
-  /** @param during lets time stand still until an answer of a server is there */
+  /** @param during stops virtual time until a server has answered */
   open(clock: Clock, during: (answer: Promise<unknown>) => unknown): Promise<MeetingBench>;
-  /** Of our time: how long a server takes at most to say what it has to say. @default none is asked */
+  /** Real time within which a server sends its messages. @default no server */
   readonly latencyMs?: number;
-  /** Asks the server for nothing, so that time stands still while it is slow. */
+  /** A call to the server without effect, so that time stands still while the server is slow. */
   echo?(): Promise<unknown>;
-  /** The queue may lack what a sample or an event needs. It says so with CONFIG, and that is the end of the meeting. */
+  /** The queue may refuse a sample or an event with CONFIG, which ends the meeting. */
   readonly mayRefuse?: true;
-  /** It cannot tell that a message comes a second time. */
+  /** The queue does not detect duplicate messages. */
   readonly takesTwice?: true;
-  /** A job that waits asks again, this long later at most, because nobody can wake it. @default 0 */
+  /** Maximum time until a waiting job tries again, if the queue cannot wake it. @default 0 */
   readonly asksAgainMs?: number;
 }
 
@@ -51,53 +51,53 @@ export interface World extends Seen {
   readonly rounds: Map<string, Sent>;
   sender: Process;
   people: Process;
-  /** Empty until they start. */
+  /** Empty until the workers start. */
   readonly workers: Process[];
-  /** The job that events are about; `null` = none was sent yet. */
+  /** The job that events affect; `null` = none was sent yet. */
   readonly target: SentJob | null;
   /** Labels whose handlers fail. */
   readonly failing: Set<string>;
   readonly gone: Set<string>;
   readonly undone: Set<string>;
-  /** Ids of jobs that ended as cancelled after their handlers had begun. */
+  /** Ids of jobs that were cancelled after their handlers had begun. */
   readonly stopped: Set<string>;
-  /** Ids of jobs that may die. */
+  /** Ids of jobs that may become dead letters. */
   readonly mayDie: Set<string>;
-  /** Ids of dead letters of which people were told that they run again. */
+  /** Ids of dead letters whose retry was confirmed. */
   readonly mended: Set<string>;
   readonly changed: Map<string, number>;
-  /** Ids of jobs of which people were told that they have another time: elapsed ms. */
+  /** Ids of jobs with a confirmed new time: elapsed ms. */
   readonly times: Map<string, number>;
-  /** Records of what has ended were removed. */
+  /** Records of ended jobs were removed. */
   purged: boolean;
-  /** The queue cannot tell that a message comes a second time. */
+  /** The queue does not detect duplicate messages. */
   readonly takesTwice: boolean;
-  /** Sends that were refused, and made again, or came twice. */
+  /** Number of sends that were repeated or doubled. */
   resent: number;
-  /** While it answers `true`, calls like this one are refused. */
+  /** Calls are refused while this returns `true`. */
   isAway: (call: string, by: string) => boolean;
-  /** Where processes connect to that are started without an address; `null` = to the storage. */
+  /** Address for processes that are started without one; `null` = the storage. */
   address: Address | null;
   /** Handlers run in threads. */
   isIsolated: boolean;
   everyJob: EveryJob;
   /** The sender sends each round in a transaction of its own. */
   sendsInTransaction: boolean;
-  /** Codes of what was refused. */
+  /** Codes of refused calls. */
   readonly refused: Set<string>;
-  /** @param parts of its app: those of the feature without it */
+  /** @param parts parts of its app. @default those of the feature */
   start(name: string, at?: Address, parts?: (self: Process) => AppParts): Process;
-  /** The storage opened once more, without a gate before it. */
+  /** Opens the storage once more, without a gate. */
   opening(): QueueBackend;
-  /** Everybody who starts from now on connects to a storage of another place; resolves with it. */
+  /** Processes that start from now on connect to another storage; resolves with it. */
   anotherPlace(): Promise<QueueBackend>;
-  /** Takes that back. */
+  /** Ends `anotherPlace`. */
   backHome(): void;
   /** `null` = the queue has no transactions. */
   begin(): Promise<SenderTransaction | null>;
   startWorkers(): void;
   send(by: Process, round: string): Promise<void>;
-  /** Waits for something that processes do, while time goes on. */
+  /** Waits for work of processes while time passes. */
   soon<T>(work: Promise<T>, mostMs?: number): Promise<T>;
   pass(ms: number): Promise<void>;
   operator(): Operator;
@@ -186,7 +186,7 @@ export async function openWorld(
       });
       over.catch(() => {});
       if (await timeline.until(() => isOver, mostMs)) return over;
-      throw new Error(`Nobody has answered within ${mostMs} ms.`);
+      throw new Error(`No answer within ${mostMs} ms.`);
     },
     pass: async (ms) => void (await timeline.until(() => false, ms)),
     operator: () => createOperator(world.people.home, { actor: 'somebody', from: 'the law of meetings' }),
@@ -207,7 +207,7 @@ export async function openWorld(
     return sent;
   }
 
-  // Not by a spread, which would read `target` once.
+  // Not a spread, which would read `target` only once.
   Object.assign(world, { sender: world.start('sender'), people: world.start('people') });
   return world;
 }
