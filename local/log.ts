@@ -86,7 +86,7 @@ function textOf(event: LongshoreEvent): string {
     case 'key.development':
       return 'signing with a development key; set LONGSHORE_SIGNING_KEYS in production';
     case 'enqueue.failed-over':
-      return `${event.backend} does not answer, ${event.to} has taken its jobs`;
+      return `${event.backend} does not answer; its jobs went to ${event.to}`;
     case 'worker.memory':
       return 'memory has grown; look for a handler that keeps what it loads';
     default:

@@ -73,7 +73,7 @@ export async function serveHttp(handler: HttpHandler, options: ServeOptions): Pr
     await server.serve();
   } catch (cause) {
     throw config(
-      `Could not listen on ${host}:${port} (${toError(cause).message}). Choose another port, or stop what uses it.`,
+      `Could not listen on ${host}:${port} (${toError(cause).message}). Choose another port, or stop the program that uses it.`,
     );
   }
   const address = node.address() as AddressInfo;
@@ -146,9 +146,9 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   const status = statusOf[error.code ?? ''] ?? 400;
   const detail =
     status === 408
-      ? 'Expected the whole request sooner. Send it without pauses.'
+      ? 'The request took too long. Send it without pauses.'
       : status === 431
-        ? 'Expected smaller headers. Put data into the body.'
+        ? 'The headers are too large. Put data into the body.'
         : 'Expected a request in HTTP/1.1, got something else. Use an HTTP client.';
   const body = JSON.stringify({
     type: 'urn:longshore:error:REQUEST',

@@ -180,7 +180,7 @@ function serving(
       {
         port: last ?? port,
         secret,
-        anotherLink: 'Press Enter where `longshore dev` runs: it prints another one.',
+        anotherLink: 'Press Enter in the terminal of `longshore dev` to print another link.',
         ...(list.length > 0 && { faults: { list, cause } }),
       },
     );

@@ -181,7 +181,7 @@ function createDashboardChild({ note, start }: DashboardPorts) {
     serving(by: DashboardChild, served: Served): void {
       server = by;
       if (port === null) {
-        note('The dashboard, by a link that works once (Enter prints another one):');
+        note('Open the dashboard with this link, which works once (Enter prints another one):');
         note(served.link);
       }
       port = served.port; // an open page finds the dashboard there after a restart

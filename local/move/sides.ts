@@ -120,7 +120,7 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
 const goesRound = (): LongshoreError =>
   new LongshoreError(
     'OPTION',
-    'Expected two queues, got jobs that come back after they have moved: both sides are the same queue. Correct one of them.',
+    'Jobs came back after they had moved, so both sides are the same queue. Correct one of them.',
   );
 
 /** @param move name of this move */

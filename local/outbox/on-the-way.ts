@@ -33,11 +33,14 @@ export function createBring(table: OutboxTable, target: string, to: QueueBackend
       if (stopped)
         throw new LongshoreError(
           'BACKEND',
-          `The job is still in the outbox, and "${to.name}" does not take it now: ${stopped.error?.message ?? 'it was too slow.'}`,
+          `The job is still in the outbox, and "${to.name}" does not accept it now: ${stopped.error?.message ?? 'it was too slow.'}`,
         );
       if (result !== 'busy') return result === 'moved';
       if (clock.now() >= until)
-        throw new LongshoreError('BACKEND', `A relay has moved rows to "${to.name}" for ${patienceMs} ms.`);
+        throw new LongshoreError(
+          'BACKEND',
+          `A relay has been moving rows to "${to.name}" for ${patienceMs} ms. Try again.`,
+        );
       await pause.wait(pauseMs, never);
     }
   };

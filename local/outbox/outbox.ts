@@ -53,7 +53,7 @@ export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
   const { to, name = to.name, clock = systemClock } = options;
   const table = source?.outbox;
   if (typeof table?.write !== 'function') {
-    throw config('outbox() expects the backend that has the outbox first, like postgres(url), got another.');
+    throw config('outbox() expects a backend with an outbox as its first argument, such as postgres(url).');
   }
   if (!/^[\w.-]{1,64}$/.test(name)) {
     throw config(`outbox() expects name to match [A-Za-z0-9_.-]{1,64}, got ${shown(name)}.`);

@@ -88,7 +88,7 @@ function unreadable(text: string, now: number): Fate {
 }
 
 function late(): never {
-  throw new LongshoreError('TIMEOUT', `Expected the target to answer within ${callMs} ms, got nothing.`);
+  throw new LongshoreError('TIMEOUT', `The target did not answer within ${callMs} ms.`);
 }
 
 /** JSON escapes characters that a database cannot store. Leaves out the hints, because a relay may send a message more than once. */

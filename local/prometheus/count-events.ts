@@ -34,7 +34,7 @@ export function countEvents(
   );
   const lost = counter(
     'queue_leases_lost_total',
-    'Attempts that had lost their lease, and so changed nothing.',
+    'Attempts that had lost their lease, so their end changed nothing.',
     ofJob,
   );
   const enqueued = counter('queue_jobs_enqueued_total', 'Jobs that this process has enqueued, by priority.', [

@@ -38,7 +38,7 @@ export function gaugeQueues(
   const perQueue = (name: string, help: string, labels: readonly string[], samplesOf: PerQueue) =>
     gauge(name, help, ['queue', ...labels], (rows) => (rows ?? []).flatMap(samplesOf));
 
-  const upHelp = '1 when the queue answers, 0 when it does not or not in time.';
+  const upHelp = '1 if the queue answers in time, otherwise 0.';
   gauge('queue_up', upHelp, ['backend'], (rows, { backend }) => [
     [{ backend: backend.name }, rows === null ? 0 : 1],
   ]);
@@ -55,7 +55,7 @@ export function gaugeQueues(
     if (oldestReadyMs === null && ready > 0) return [];
     return [[{ queue }, (oldestReadyMs ?? 0) / 1000]];
   });
-  perQueue('queue_dead_letters', 'Dead letters that are kept.', [], ({ queue, dead }) => [[{ queue }, dead]]);
+  perQueue('queue_dead_letters', 'Number of dead letters.', [], ({ queue, dead }) => [[{ queue }, dead]]);
   perQueue('queue_paused', '1 while the queue is paused.', [], ({ queue, paused }) => [
     [{ queue }, paused ? 1 : 0],
   ]);
@@ -130,10 +130,9 @@ export function gaugeLimits(
     stops(name, help, ['job', 'state'], (found) =>
       (found ?? []).map((stop) => [{ job: stop.job, state: stop.state }, value(stop)]),
     );
-  const stoppedHelp =
-    '1 while jobs of this name do not begin: paused, or by a breaker that is open or trying.';
+  const stoppedHelp = '1 while jobs of this name do not begin: paused, or stopped by a breaker.';
   perStop('queue_job_stopped', stoppedHelp, ({ holds }) => (holds ? 1 : 0));
-  const waitingHelp = 'Jobs that were taken meanwhile, and wait for it.';
+  const waitingHelp = 'Jobs of this name that were leased meanwhile and wait.';
   perStop('queue_job_stopped_waiting', waitingHelp, ({ waiting }) => waiting);
 
   const shared = askedGauges(registrar, clients, settings, async (client) => {
@@ -149,11 +148,11 @@ export function gaugeLimits(
         return counted === null ? [] : [[{ limit: view.key }, counted]];
       }),
     );
-  perLimit('queue_limit_slots', 'How many slots a limit has.', ({ limit }) => limit);
+  perLimit('queue_limit_slots', 'Number of slots of a limit.', ({ limit }) => limit);
   const usedHelp =
-    'Slots in use: of concurrency by jobs that run, of a rate by those that began within its window.';
+    'Slots in use: by running jobs (concurrency), or by jobs that began within the window (rate).';
   perLimit('queue_limit_slots_used', usedHelp, ({ used }) => used);
-  perLimit('queue_limit_waiting', 'Jobs that wait for a slot.', ({ waiting }) => waiting);
+  perLimit('queue_limit_waiting', 'Jobs waiting for a slot.', ({ waiting }) => waiting);
 }
 
 interface Stop {
@@ -199,12 +198,11 @@ export function gaugeLastHour(
       ['queue'],
     );
   const tellMemory = (read: () => Promise<readonly Sample[]>) =>
-    gauge(
-      read,
-      'queue_job_memory_bytes',
-      'Memory that attempts took within the last hour, on average and at most.',
-      ['queue', 'job', 'stat'],
-    );
+    gauge(read, 'queue_job_memory_bytes', 'Memory of attempts within the last hour: average and maximum.', [
+      'queue',
+      'job',
+      'stat',
+    ]);
   // A store that several clients share is counted once.
   const stores = new Set(clients.map(({ stores }) => stores.metrics));
   if (!stores.has(undefined)) {

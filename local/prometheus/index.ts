@@ -45,7 +45,7 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
 
   const overflows = registrar.counter(
     'queue_metrics_overflow_total',
-    'Times that something was counted under "other" because there were too many labels.',
+    'Values counted under "other" because there were too many label sets.',
     [],
   );
   let isTold = false;
@@ -69,7 +69,7 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
   const { clashes } = registrar;
   if (clashes.length > 0) {
     warn(
-      `The registry has metrics of these names already, so Longshore's are left out: ${clashes.join(', ')}. Give metrics() a prefix or a registry of its own.`,
+      `The registry already has metrics with these names, so Longshore's are left out: ${clashes.join(', ')}. Give metrics() a prefix or a registry of its own.`,
     );
   }
 

@@ -113,12 +113,12 @@ export function settingsOf({ registry, ...options }: MetricsOptions): MetricsSet
   const { prefix } = settings;
   if (registry !== undefined && typeof registry?.registerMetric !== 'function') {
     throw config(
-      `Expected registry of the metrics to be a Registry of prom-client, got ${shown(registry)}. Leave it out for one of their own.`,
+      `Expected registry of the metrics to be a Registry of prom-client, got ${shown(registry)}. Leave it out to use a new one.`,
     );
   }
   if (typeof prefix !== 'string' || !/^([a-zA-Z_][a-zA-Z0-9_]*)?$/.test(prefix)) {
     throw config(
-      `Expected prefix of the metrics to have letters, digits and _ and to begin with no digit, got ${shown(prefix)}.`,
+      `Expected prefix of the metrics to have letters, digits and _ only, and not to begin with a digit, got ${shown(prefix)}.`,
     );
   }
   checkInteger('timeoutMs of the metrics', settings.timeoutMs, 1);

@@ -39,12 +39,10 @@ export async function startMetrics(
     const misplaced = Object.entries({ host, apiKeys, authorize }).find(([, value]) => value !== undefined);
     if (misplaced)
       throw config(
-        `Expected ${misplaced[0]} of the metrics beside a port of their own, got no port. Without one, http says who may read them.`,
+        `Option ${misplaced[0]} of metrics needs the option port. Without a port of their own, http decides who may read the metrics.`,
       );
     if (!hasHttp)
-      throw config(
-        'Expected metrics to have a port, such as { port: 9464 }, or http beside them, got neither.',
-      );
+      throw config('metrics needs a port, such as { port: 9464 }, or the option http. Neither was given.');
   }
   const made = metrics(client, options);
   try {

@@ -19,7 +19,7 @@ export interface TestTransaction extends SqlTransaction {
 export type BeginTransaction = () => TestTransaction | Promise<TestTransaction>;
 
 const missing = config(
-  'This test has no transactions, so ctx.tx asks no database. Give testApp(app, { transaction }) one: a transaction of a test database, or { query: async (text, values) => ({ rows: [] }) }.',
+  'This test has no transactions, so ctx.tx cannot query. Pass one as testApp(app, { transaction }): a transaction of a test database, or { query: async (text, values) => ({ rows: [] }) }.',
 );
 
 /** @param open if absent, handlers run, but queries on `ctx.tx` fail */

@@ -23,7 +23,7 @@ interface Found {
 type Details = Omit<DeadLetter, 'queue' | 'body'>;
 
 const unknown =
-  'UNKNOWN: Another program has buried the job, or a worker without a store, so the reason was not stored.';
+  'UNKNOWN: The job was buried by another program or by a worker without a store, so its reason is not known.';
 
 export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
   const { link, clock } = state;

@@ -47,7 +47,7 @@ export const beanstalkdChecks: readonly Check<BeanstalkdFacts>[] = [
         `Start it with -z ${state.maxBodyBytes}, or lower maxBodyBytes.`,
       );
     const problem = found(
-      `${text}: jobs are refused, or their payload is kept elsewhere, that the server would take.`,
+      `${text}: jobs that the server would accept are refused, or their payload is stored elsewhere.`,
       `Give beanstalkd() maxBodyBytes: ${most}.`,
     );
     return { ...problem, severity: 'note' };
@@ -56,15 +56,15 @@ export const beanstalkdChecks: readonly Check<BeanstalkdFacts>[] = [
     if ((await shown('draining')) !== 'true') return [];
     return found(
       'It is in drain mode: it takes no new jobs until it is restarted.',
-      'Restart it when it is empty, or at once where it has a binlog.',
+      'Restart it when it is empty, or at once if it has a binlog.',
     );
   }),
   check('beanstalkd.full', 'error', async ({ state }) => {
     const error = await probe(state).then(() => null, toError);
     if (!(error instanceof LongshoreError) || error.code !== 'STORAGE_FULL') return [];
     return found(
-      'It takes no job: it has no memory left, or no space for its binlog.',
-      'Let workers drain it, or give it more.',
+      'It accepts no jobs: it has no memory left, or no space for its binlog.',
+      'Let workers drain it, or add memory or disk space.',
     );
   }),
   check('beanstalkd.store', 'warning', ({ state }) => {

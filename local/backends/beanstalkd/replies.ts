@@ -91,7 +91,7 @@ export function createReplyReader(take: (reply: Reply) => void) {
 const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: string]>> = {
   OUT_OF_MEMORY: [
     'STORAGE_FULL',
-    'beanstalkd has no memory left, or no space for its binlog: let workers drain it, or give it more.',
+    'beanstalkd has no memory left, or no space for its binlog: let workers drain it, or add memory or disk space.',
   ],
   JOB_TOO_BIG: [
     'LIMIT',
@@ -102,10 +102,7 @@ const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: strin
     'beanstalkd is in drain mode (SIGUSR1) and takes no new jobs: send to another server.',
   ],
   UNKNOWN_COMMAND: ['BACKEND', 'Use beanstalkd 1.12 or newer.'],
-  INTERNAL_ERROR: [
-    'BACKEND',
-    "This is a bug of the server: read its log, and don't go on with an old version.",
-  ],
+  INTERNAL_ERROR: ['BACKEND', 'This is a bug of the server: read its log, and update it.'],
 };
 
 /** The error for an unexpected reply. It quotes only the word, never a payload. */

@@ -64,7 +64,7 @@ export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
     const cause = connection.reason;
     return results.map((result, i) => {
       if (result) return result;
-      const text = `The connection to beanstalkd was lost before it said whether it has taken the message: ${cause?.message}.`;
+      const text = `The connection to beanstalkd was lost before it confirmed the message, which may be in the queue: ${cause?.message}.`;
       return { ok: false, id: messages[i]!.id, error: new LongshoreError('BACKEND', text, { cause }) };
     });
   }

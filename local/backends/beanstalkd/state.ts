@@ -32,7 +32,9 @@ export function createState({ store, prefix, ...settings }: Settings) {
   function tubeOf(queue: string): string {
     const tube = `${prefix}${queue}`;
     if (tubePattern.test(tube)) return tube;
-    throw config(`Expected a queue whose name can be one of a tube (not begin with -), got ${shown(tube)}.`);
+    throw config(
+      `Expected a queue name that is a valid tube name (it must not begin with -), got ${shown(tube)}.`,
+    );
   }
 
   /** Waits for an answer of the store. Throws `BACKEND` when it takes too long. */

@@ -69,7 +69,7 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     const policy = value('maxmemory_policy') ?? 'noeviction';
     if (policy === 'noeviction') return [];
     return found(
-      `maxmemory-policy is ${policy}: when its memory is full it throws jobs away without a word.`,
+      `maxmemory-policy is ${policy}: when its memory is full, it silently deletes jobs.`,
       'Set maxmemory-policy noeviction on the server that holds the queues.',
     );
   }),
@@ -77,8 +77,8 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     const keys = Number(value('evicted_keys') ?? 0);
     if (keys === 0) return [];
     return found(
-      `It has thrown away ${keys} keys since it started, and jobs may be among them.`,
-      'Set maxmemory-policy noeviction, give it more memory, and compare its jobs with what was enqueued.',
+      `It has evicted ${keys} keys since it started, and jobs may be among them.`,
+      'Set maxmemory-policy noeviction, give it more memory, and check which enqueued jobs are missing.',
     );
   }),
   infoCheck('redis.memory', 'warning', (value) => {
@@ -121,7 +121,10 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
   infoCheck('redis.role', 'error', (value) => {
     if (value('role') !== 'slave') return [];
     const from = `${value('master_host')}:${value('master_port')}`;
-    return found(`It is a replica of ${from}: it takes no jobs.`, 'Name the primary in the URL of redis().');
+    return found(
+      `It is a replica of ${from}: it accepts no jobs.`,
+      'Name the primary in the URL of redis().',
+    );
   }),
   infoCheck('redis.failover', 'note', async (value, { setting }) => {
     if (value('role') === 'slave' || Number(value('connected_slaves') ?? 0) === 0) return [];
@@ -129,14 +132,14 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     if (Number(least) > 0) return [];
     return found(
       `It has ${value('connected_slaves')} replicas and waits for none: a failover loses the jobs that they have not received yet.`,
-      'Set min-replicas-to-write 1 and min-replicas-max-lag 10, so that a cut-off primary soon takes no more.',
+      'Set min-replicas-to-write 1 and min-replicas-max-lag 10, so that a primary that is cut off soon refuses writes.',
     );
   }),
   check('redis.cluster', 'error', async ({ state, info }) => {
     const refused = await state.link.send('asking', ['PING']).then(() => false, isCluster);
     if (!refused && (await info())('cluster_enabled') !== '1') return [];
     return found(
-      'It is a Redis Cluster, which redis() does not support: what belongs together is on several servers.',
+      'It is a Redis Cluster, which redis() does not support: related keys are on different servers.',
       'Use one server with replicas.',
     );
   }),
@@ -146,7 +149,7 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     if (used < most * fullShare) return [];
     return found(
       `${used} of its ${most} connections are in use: the next workers cannot connect.`,
-      'Raise maxclients, or look with CLIENT LIST who holds them.',
+      'Raise maxclients, or find the clients that hold them with CLIENT LIST.',
     );
   }),
   check('redis.retention', 'note', ({ state, request }) =>

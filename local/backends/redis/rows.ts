@@ -105,7 +105,7 @@ export function wholeOf(queue: string, id: string, found: Found): Whole | null {
   } catch (cause) {
     throw new LongshoreError(
       'CORRUPT',
-      `What Redis keeps of job ${id} in queue "${queue}" cannot be read. Something else has written to its keys.`,
+      `Job ${id} in queue "${queue}" cannot be read from Redis: another program has written to its keys.`,
       { cause },
     );
   }

@@ -114,8 +114,8 @@ export function createState(options: ResolvedOptions) {
     /** Warns that lists leave out unreadable jobs. */
     warnUnreadable: (queue: string, ids: readonly string[]) =>
       warnRarely(
-        `What Redis keeps of ${ids.map((id) => `"${id}"`).join(', ')} in queue "${queue}" cannot be read, so lists leave it out. ` +
-          'Something else has written to its keys. Discard it if it is a dead letter, or clear the queue.',
+        `Jobs ${ids.map((id) => `"${id}"`).join(', ')} in queue "${queue}" cannot be read from Redis, so lists leave them out. ` +
+          'Another program has written to their keys. Discard dead letters among them, or clear the queue.',
       ),
   };
   return state;
@@ -156,7 +156,7 @@ function createServerCheck(prefix: string, clock: Clock, warn: (message: string)
     if (policy && policy !== 'noeviction' && !warned.has(policy)) {
       warned.add(policy);
       warn(
-        `Redis has maxmemory-policy ${policy}: when its memory is full it throws jobs away without a word. ` +
+        `Redis has maxmemory-policy ${policy}: when its memory is full, it silently deletes jobs. ` +
           'Set maxmemory-policy noeviction on the server that holds the queues.',
       );
     }
@@ -178,7 +178,7 @@ async function checkVersion(client: RedisClient, prefix: string, clock: Clock): 
   }
   throw new LongshoreError(
     'SCHEMA_VERSION',
-    `Expected what Redis keeps under "${prefix}" at version ${storedVersion} or older, got ${found}. Upgrade this process.`,
+    `The data under "${prefix}" in Redis has version ${found}, but this process reads only ${storedVersion} or older. Upgrade this process.`,
   );
 }
 

@@ -101,5 +101,5 @@ function putArguments(job: MovedJob, now: number): string[] {
 const full = (queue: string): LongshoreError =>
   new LongshoreError(
     'LIMIT',
-    `Expected room for a dead letter, got a queue "${queue}" whose dead letters fill its budget. Raise deadBudget of redis(), or discard some.`,
+    `The dead letters of queue "${queue}" fill its budget, so no more can be stored. Raise deadBudget of redis(), or discard some.`,
   );

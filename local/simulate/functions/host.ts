@@ -167,7 +167,7 @@ const core = {
 
 function registry(): Registry {
   if (!current)
-    throw new Error('Expected functions to be registered while an app is loaded, got one afterwards.');
+    throw new Error('A function was registered after the app was loaded. Register it while the app loads.');
   return current;
 }
 
@@ -200,6 +200,6 @@ export async function registered(load: () => unknown): Promise<Registry> {
 function programmingModel(): ProgrammingModel {
   install();
   if (!model) createRequire(import.meta.url)('@azure/functions');
-  if (!model) throw new Error('Expected a function to be registered before one is called, got none.');
+  if (!model) throw new Error('No function is registered. Register one before the first call.');
   return model;
 }

@@ -48,7 +48,7 @@ async function start(
   const bindings = bindingsOf(host.functions, process.env);
   if (bindings.queues.length === 0)
     throw config(
-      `Expected ${entry} to register a function for a queue, got ${host.functions.length} others. Call azure() in it.`,
+      `${entry} registers no function for a queue, only ${host.functions.length} others. Call azure() in it.`,
     );
   // Overrides settings of the environment, so that no trigger connects to another namespace.
   for (const name of bindings.connections)
@@ -76,14 +76,14 @@ async function start(
     type: 'ready',
     lines: [
       ['servicebus', `${connectionString}`],
-      ['servicebus', `queues ${names}, each with its -failed`],
+      ['servicebus', `queues ${names}, each with a -failed queue`],
       ...(http ? [['http', `${http.url}/${routePrefix}`] as const] : []),
       [
         'functions',
-        `${settings.path ?? 'no host.json, so the defaults of the host'}; ${maxConcurrentCalls} calls of a queue at a time`,
+        `${settings.path ?? 'no host.json, so the defaults of the host'}; ${maxConcurrentCalls} concurrent calls per queue`,
       ],
       ...(bindings.others.length > 0
-        ? [['functions', `nobody calls ${bindings.others.join(', ')}`] as const]
+        ? [['functions', `the simulation does not call ${bindings.others.join(', ')}`] as const]
         : []),
       ['functions', 'wait for messages; Ctrl-C ends it'],
     ],
@@ -124,7 +124,7 @@ async function load(entry: string, onLog: Parameters<typeof startFunctions>[1]):
     if (cause instanceof LongshoreError) throw cause;
     const { message } = toError(cause);
     const remedy = /Dynamic require of/.test(message)
-      ? ' Give the ESM bundle a require of its own, by the banner of docs/azure.md.'
+      ? ' Give the ESM bundle its own require, with the banner in docs/azure.md.'
       : '';
     throw new LongshoreError('CONFIG', `${entry} does not load: ${message.replace(/\.?$/, '.')}${remedy}`, {
       cause,
@@ -261,8 +261,6 @@ export function setting(text: string, env: Env): string {
   return text.replace(/%([\w.-]+)%/g, (_, name: string) => {
     const value = env[name];
     if (value) return value;
-    throw config(
-      `Expected the setting ${name} in the environment, which a trigger names, got nothing. Set it.`,
-    );
+    throw config(`A trigger uses the setting ${name}, which is not set. Set it in the environment.`);
   });
 }

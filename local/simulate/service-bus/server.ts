@@ -198,7 +198,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
   function queue(name: string): Queue {
     const found = find(name);
     if (found) return found;
-    throw new Error(`Expected a queue that was created, got "${name}".`);
+    throw new Error(`Queue "${name}" was not created.`);
   }
 
   return {

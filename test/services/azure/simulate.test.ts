@@ -89,7 +89,7 @@ describe.concurrent('longshore simulate functions', { timeout: 300_000 }, () => 
   it.for([
     ['missing.ts', 2, /There is no file .*missing\.ts/],
     ['throws.ts', 1, /throws\.ts does not load: no table\./],
-    ['nothing.ts', 1, /to register a function for a queue, got 0 others/],
+    ['nothing.ts', 1, /registers no function for a queue, only 0 others/],
     ['', 2, /No longshore\.config\.ts/],
     ['main.ts --bus-port 70000', 2, /0 to 65535/],
   ] as const)('explains `%s`', async ([line, code, says], { expect }) => {

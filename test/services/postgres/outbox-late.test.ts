@@ -223,7 +223,7 @@ describe('a job in the outbox', () => {
     const { id } = await client.enqueue(client.app.jobs.get('a')!, 1);
     await expect(client.cancel(id)).rejects.toMatchObject({
       code: 'BACKEND',
-      message: 'The job is still in the outbox, and "memory" does not take it now: gone',
+      message: 'The job is still in the outbox, and "memory" does not accept it now: gone',
     });
     expect(await client.status(id)).toMatchObject({ status: 'pending', createdAt: clock.now() });
     expect((await box.backlog()).waiting).toBe(1);

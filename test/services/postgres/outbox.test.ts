@@ -200,7 +200,9 @@ describe('outbox()', () => {
   it('refuses what is no source, and a name that is none', () => {
     const source = sqlite(':memory:');
     // @ts-expect-error no outbox
-    expect(() => outbox(source, { to: memory() })).toThrow(/expects the backend that has the outbox first/);
+    expect(() => outbox(source, { to: memory() })).toThrow(
+      /expects a backend with an outbox as its first argument/,
+    );
     const box = bench.open();
     expect(() => outbox(box.source, { to: memory(), name: 'a b' })).toThrow(/got "a b"/);
     expect(() => startRelay(box, { batchSize: 0 })).toThrow(/batchSize/);

@@ -99,7 +99,7 @@ describe('a Redis server of its own', () => {
     on({ 'maxmemory-policy': 'allkeys-random', maxmemory: '3mb' }, async (own) => {
       for (let i = 0; i < 40; i++) await own.command('SET', `k${i}`, 'x'.repeat(100_000));
       expect(await foundOn(own)).toMatchObject({
-        'redis.evicted': [{ text: /^It has thrown away \d+ keys/ }],
+        'redis.evicted': [{ text: /^It has evicted \d+ keys/ }],
       });
     }));
 
@@ -118,7 +118,7 @@ describe('a Redis server of its own', () => {
       await own.command('REPLICAOF', '127.0.0.1', `${server.port}`);
       await until(async () => /connected_slaves:1/.test(String(await server.command('INFO'))));
       expect(await foundOn(own)).toMatchObject({
-        'redis.role': [{ text: `It is a replica of 127.0.0.1:${server.port}: it takes no jobs.` }],
+        'redis.role': [{ text: `It is a replica of 127.0.0.1:${server.port}: it accepts no jobs.` }],
       });
       expect((await diagnosisOf()).found).toMatchObject({ 'redis.failover': [{ text: /1 replicas/ }] });
       expect(await withSettings({ 'min-replicas-to-write': '1' })).toEqual({});

@@ -26,7 +26,7 @@ describe('a job that cannot be read', () => {
     expect(idsOf((await backend.stores!.records.page({})).records)).toEqual(['id-2', 'id-0']);
     expect(idsOf(await backend.admin!.peek!('default', 10))).toEqual(['id-0', 'id-2']);
     expect(warnings).toEqual([
-      expect.stringMatching(/^What Redis keeps of "id-1" in queue "default" cannot be read/),
+      expect.stringMatching(/^Jobs "id-1" in queue "default" cannot be read from Redis/),
     ]);
   });
 

@@ -88,7 +88,7 @@ describe('the registry', () => {
     expect(values['queue_jobs_processed_total{queue="default",job="work",outcome="requeued"}']).toBe(1);
     expect(values['queue_failed_jobs_hourly{queue="default"}']).toBe(1);
     expect(b.eventsOf('backend.warning').map(({ message }) => message)).toEqual([
-      "The registry has metrics of these names already, so Longshore's are left out: queue_jobs_failed_total, workers. Give metrics() a prefix or a registry of its own.",
+      "The registry already has metrics with these names, so Longshore's are left out: queue_jobs_failed_total, workers. Give metrics() a prefix or a registry of its own.",
     ]);
     b.metered.close();
     expect(

@@ -98,11 +98,8 @@ describe('startLocal({ metrics })', () => {
   });
 
   it.each<[LocalOptions['metrics'], RegExp]>([
-    [
-      true,
-      /CONFIG: Expected metrics to have a port, such as { port: 9464 }, or http beside them, got neither/,
-    ],
-    [{ apiKeys }, /Expected apiKeys of the metrics beside a port of their own, got no port/],
+    [true, /CONFIG: metrics needs a port, such as { port: 9464 }, or the option http/],
+    [{ apiKeys }, /Option apiKeys of metrics needs the option port/],
     [
       { port: 0, host: '0.0.0.0' },
       /Expected a loopback host for metrics without a credential, got "0\.0\.0\.0"/,
