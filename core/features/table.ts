@@ -1,4 +1,4 @@
-/** All features in one table: this file names them, and the kernel names none. */
+/** The table of all features. Only this file names them; the kernel names none. */
 
 import { type App, type AppOptions, appOf } from '../kernel/app/app.ts';
 import { alerts } from './alerts/feature.ts';

@@ -1,6 +1,6 @@
 /**
- * The idempotency key around an attempt: claimed before the run, completed with the ack, released after anything else. A job that goes on
- * where it was (it sleeps, waits, snoozes, or remembers steps) keeps it meanwhile.
+ * The idempotency key around an attempt: claimed before the run, completed with the ack, released after any other end. A job that will continue
+ * its work (it sleeps, waits, snoozes, or remembers steps) keeps its key meanwhile.
  */
 
 import { toError } from '../../base/failure.ts';
@@ -12,7 +12,7 @@ import { leaseEnd } from '../../kernel/attempt/run.ts';
 import { crashLoop, lostLease, release, releaseDelayMs } from '../../kernel/attempt/verdict.ts';
 import { eachOf } from '../../kernel/enqueue/backends.ts';
 
-/** A job that waits for its key tries again after `usual`, later after as long as it has waited. */
+/** A job that waits for its key retries after `usual`, later after as long as it has waited. */
 const busyMs = { least: 1_000, usual: 5_000, most: 60_000 };
 
 export const guarded = {
@@ -22,11 +22,11 @@ export const guarded = {
     const { keys } = it.ports.client.stores;
     const { run } = it;
     const key = guardKey(it.job.name, it.envelope);
-    // Until the run's end, not the lease's: a job that waited in a worker's buffer was renewed there.
+    // Use the run's end, not the lease's: a job that waited in a worker's buffer was renewed there.
     const { expiresAt } = run;
     const asked = keys.claim(key, run.lease.token, leaseEnd(run, it.app.clock));
     const claim = await answered(it, 'The key store', asked).catch(toError);
-    // Not run unguarded, and no attempt spent.
+    // The job must not run unguarded, and no attempt is spent.
     if (claim instanceof Error) return lostLease(it) ?? release(releaseDelayMs, claim);
     if (claim.state === 'completed')
       return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
@@ -37,15 +37,15 @@ export const guarded = {
     if (holder && holder.id !== it.envelope.identifier && (await goesOn(it, holder.id))) {
       const { wakesAt, keepUntil } = holder;
       const back = keys.release(key, run.lease.token, { value: claim.value!, keepUntil });
-      await answered(it, 'The key store', back).catch(() => false); // then the hold ends by itself, and the value stays
-      // A job that asks has the key for a moment. The holder must not find it taken each time.
+      await answered(it, 'The key store', back).catch(() => false); // then the hold expires, and the value stays
+      // An asking job holds the key for a moment. The random delay lets the holder find it free.
       const afterIt = Math.max(0, wakesAt - it.startedAt) + busyMs.usual * (0.5 + it.app.random());
       return lostLease(it) ?? release(busyDelay(it, Math.round(afterIt)), null);
     }
     run.key = key;
-    // The next renewal extends both. Until then the key is held no longer than this, whatever became of the lease.
+    // The next renewal extends both. Until then the key is not held beyond this time, whatever happens to the lease.
     run.expiresAt = expiresAt;
-    // Only now: if the last attempt completed its key and could not ack, the job is done and not in a loop.
+    // Checked only now: if the last attempt completed its key but could not ack, the job is done and not in a crash loop.
     return isOneTooMany(it) ? crashLoop(it.envelope) : next();
   },
 
@@ -56,7 +56,7 @@ export const guarded = {
   },
 } satisfies Step;
 
-/** Thousands of jobs may wait for one key: each of them costs a lease whenever it asks. */
+/** Thousands of jobs may wait for one key, and each try costs a lease. */
 function busyDelay({ startedAt, envelope }: Admitted, heldMs: number): number {
   const waitedMs = startedAt - (envelope.schedule ?? envelope.issuedAt);
   const longestMs = Math.min(busyMs.most, Math.max(busyMs.usual, waitedMs));
@@ -73,26 +73,24 @@ async function complete(
   const { tx, lease } = it.run;
   const { output: value, endedAt } = end.report;
   const done = { value, keepUntil: endedAt + it.job!.idempotencyKeepMs };
-  // Where queue and keys share a database, both are one transaction.
+  // If queue and keys share a database, both are written in one transaction.
   if (stores.keys === backend.stores?.keys) {
     return next({ ...end, complete: { key, owner: lease.token, ...done } });
   }
   const completed = () => answered(it, 'The key store', stores.keys.complete(key, lease.token, done));
-  // A transaction comes first: when it does not commit, its writes are gone, and the key must not be done.
+  // A transaction comes first: if it does not commit, its writes are lost, and the key must not be completed.
   if (tx) {
     const settled = await next(end);
     if (settled) await completed().catch(() => false);
     return settled;
   }
-  // Elsewhere the key comes first: a message that returns with its key done is skipped, while one that was acked with
-  // its key open is not protected.
+  // Otherwise the key comes first: a message that returns with a completed key is skipped, but an acked job with an open key is not protected.
   return (await completed()) && next(end);
 }
 
 /**
- * A failed attempt must never block its own retry, so its key is released before its message comes back. If this write
- * fails, the hold ends with the lease. After a lost lease nothing is settled and the hold is left to end by itself: the
- * handler may still be at work.
+ * A failed attempt must never block its own retry, so its key is released before its message comes back. If this write fails, the hold ends with
+ * the lease. After a lost lease nothing is settled and the hold expires by itself, because the handler may still be running.
  */
 async function releaseFirst(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   const { key, lease } = it.run;
@@ -101,11 +99,11 @@ async function releaseFirst(it: Attempt, end: End, next: (end: End) => Maybe<boo
   return next(end);
 }
 
-/** Who has a key without running, as the key's value says it. */
+/** The job that keeps a key while it is not running, as stored in the key's value. */
 interface Holder {
   readonly id: string;
   readonly wakesAt: number;
-  /** A job that does not run again by then loses it. */
+  /** The job loses the key if it does not run again by then. */
   readonly keepUntil: number;
 }
 
@@ -113,13 +111,13 @@ function holderIn(value: string | null): Holder | null {
   return value === null ? null : ((JSON.parse(value) as { readonly holder?: Holder }).holder ?? null);
 }
 
-/** Another job with the key would do again what this one has done. */
+/** The job keeps its key if another job with the key would repeat its work. */
 const keepsKey = ({ run }: Attempt, { verdict }: End): boolean =>
   verdict.verb === 'nack' && (run.steps !== null || !verdict.countAttempt);
 
 /**
- * The key is free, and says whose it is: the next attempt of this job has another token, so it could not take a key that is held. Where
- * this cannot be written nothing is settled, and the job comes back when its lease is over.
+ * Releases the key with the name of its holder. The key cannot stay claimed, because the next attempt of this job has another token. If this
+ * write fails, nothing is settled, and the job comes back when its lease ends.
  */
 async function keep(
   it: Attempt,
@@ -139,7 +137,7 @@ async function keep(
   return next(end);
 }
 
-/** Whether this job has not ended. If its store does not answer, or may be out of date, the job counts as unfinished. */
+/** Whether the job is unfinished. If its store does not answer, or may be out of date, the job counts as unfinished. */
 async function goesOn(it: Admitted, id: string): Promise<boolean> {
   for (const { stores } of eachOf(it.ports.client)) {
     const { records } = stores;
@@ -152,7 +150,7 @@ async function goesOn(it: Admitted, id: string): Promise<boolean> {
   return false;
 }
 
-/** A tenant's keys are its own: else two tenants with the same invoice number would share one effect, and its output. */
+/** Keys are separate per tenant: otherwise two tenants with the same invoice number would share one effect and its output. */
 export function guardKey(
   job: string,
   { idempotencyKey, context }: Pick<Envelope, 'idempotencyKey' | 'context'>,

@@ -1,7 +1,7 @@
 /**
- * Stops the jobs of a kind that fail anyway. Each failed attempt is a slot of one key; when there are enough of them, another key is held,
- * and no job of the kind begins. When the hold is over that key has one slot, for the job that tries: its success frees all of them, its
- * failure holds the key again.
+ * The circuit breaker of a job. Each failed attempt takes a slot of one key. When there are enough of them, another key is held, and no attempt
+ * begins. When the hold ends, that key has one slot for a probe. If the probe succeeds, all waiting jobs run; if it fails, the key is held
+ * again.
  */
 
 import { backendError } from '../../base/failure.ts';
@@ -21,9 +21,9 @@ export const breakerKeys = (job: string) => ({
   open: `${breakerPrefix}${job}:open`,
 });
 
-/** Failures further apart are no outage. */
+/** Failures further apart are not an outage. */
 const rememberMs = 86_400_000;
-/** Workers hear of each other within this. */
+/** Workers see each other's changes within this time. */
 const freshMs = 1_000;
 
 interface State {
@@ -38,7 +38,7 @@ interface Known {
 
 const known = new WeakMap<LimitStore, Map<string, Known>>();
 
-/** `null`: it may run. A slot: it may run, as the one that tries. A key: it waits for that key. */
+/** `null` = the job may run. A slot = it may run, as the probe. `waitsFor` = it waits for that key. */
 export async function beforeRun(
   it: Admitted,
 ): Promise<TakenSlot | { readonly waitsFor: TakenSlot; readonly delayMs: number } | null> {
@@ -47,15 +47,15 @@ export async function beforeRun(
   const slot = slotOf(it, breakerKeys(job.name).open);
   const { openMs } = job.breaker!;
   const answer = await ask(it, slot, 1);
-  // It waits as one of many, so that all come at once when the breaker closes. Meanwhile the slot may have become free.
+  // Wait for one of many slots, so that all jobs run at once when the breaker closes. Meanwhile the slot may have become free.
   if (answer.taken || (await ask(it, slot, most)).taken) return slot;
-  // A job that cannot be woken tries again when the next probe is allowed.
+  // A job that cannot be woken retries when the next probe is allowed.
   const longestMs = ports.client.backend.pending ? Math.max(openMs, parkedMs) : openMs;
   // A failed probe wakes nothing; the next waiter probes after another `openMs`.
   return { waitsFor: slot, delayMs: Math.min(answer.waitMs, openMs * (answer.ahead + 1), longestMs) };
 }
 
-/** Never rejects: what becomes of the breaker changes nothing for the job. */
+/** Never rejects: a failure of the breaker does not affect the job. */
 export async function afterEnd(it: Attempt, end: End, settled: boolean): Promise<void> {
   const { app, ports } = it;
   await answered(it, 'The store of limits', note(it as Admitted, end, settled)).catch((cause) => {
@@ -72,14 +72,14 @@ async function note(it: Admitted, end: End, settled: boolean): Promise<void> {
   const hasTried = run.slots?.some(({ key }) => key === keys.open) ?? false;
   const hasFailed = settled && isFailure(resultOf(it, end, settled));
   const before = await stateOf(it);
-  // It began before the breaker opened, and says nothing about now.
+  // It began before the breaker opened, so its result is out of date.
   if (!hasTried && stops(before, job.breaker!)) return;
   if (hasFailed) await countFailure(it, keys.failures);
   else if (settled && end.verdict.outcome === 'acked') await clear(it, before, hasTried);
   if (!hasFailed && !hasTried) return;
   const state = await readAnew(it);
   if (hasFailed && state.failures >= job.breaker!.failures && !state.isHeld) await open(it, state.failures);
-  // Also where another one has closed it meanwhile: this one may have kept others waiting since.
+  // Also if another probe has closed it meanwhile: this one may have kept others waiting since.
   else if (hasTried && !stops(state, job.breaker!)) await wakeAll(client, keys.open);
 }
 
@@ -98,7 +98,7 @@ async function open({ app, job, ports }: Admitted, failures: number): Promise<vo
 async function clear({ app, job, ports }: Admitted, before: State, hasTried: boolean): Promise<void> {
   if (!hasTried && before.failures === 0) return;
   const { hadFailures } = await reset(ports.client, job.name, hasTried);
-  // Two can have tried, where the first ended between the two questions of the second: one of them has closed it.
+  // There can be two probes, if the first ended between the two requests of the second. Only one of them has closed the breaker.
   if (hasTried && hadFailures) app.events.emit({ type: 'breaker.closed', job: job.name });
 }
 
@@ -115,7 +115,7 @@ async function reset(
   return { hadFailures, wasOpen };
 }
 
-/** Resolves with `false` when there was nothing to forget. */
+/** Resolves with `false` if there were no failures to reset. */
 export async function closeBreaker(client: Client, job: string): Promise<boolean> {
   const { hadFailures, wasOpen } = await reset(client, job, true);
   await wakeAll(client, breakerKeys(job).open);

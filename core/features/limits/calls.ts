@@ -1,4 +1,4 @@
-/** Calls of one turn of the event loop as one call of the store: a worker begins and ends many jobs at once. */
+/** Combines the calls of one turn of the event loop into one call of the store: a worker begins and ends many jobs at once. */
 
 import { within } from '../../base/clock.ts';
 import { config, LongshoreError } from '../../base/errors.ts';
@@ -12,18 +12,18 @@ type Call<T, R> = (it: Attempt, item: T) => Promise<R>;
 
 interface Calls {
   readonly take: Call<SlotRequest, SlotAnswer>;
-  /** Also wakes those that may come now. */
+  /** Also wakes waiters that may run now. */
   readonly free: Call<readonly TakenSlot[], void>;
 }
 
 const callsOf = new WeakMap<Client, Calls>();
 
-/** Each rejects with `BACKEND` when there is no answer for a third of the lease. */
+/** Each call rejects with `BACKEND` if there is no answer for a third of the lease. */
 export function callsTo(client: Client): Calls {
   let calls = callsOf.get(client);
   if (!calls) {
     const { limits } = client.stores;
-    // The batch was sent by a process with a store of limits.
+    // The batch was sent by a process whose store has limits.
     if (!limits)
       throw config(
         `The job has a limit, but backend "${client.backend.name}" keeps none here: give the worker the same store as the sender.`,
@@ -45,7 +45,7 @@ function gathered<T, R>(call: (items: readonly T[]) => Promise<readonly R[]>): C
   let answers: Promise<readonly R[]> | null = null;
   return async (it, item) => {
     const at = items.push(item) - 1;
-    // One timer for all of them: the leases of a worker are as long.
+    // One timer for all calls: the leases of a worker have the same length.
     answers ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
       const all = items;
       items = [];

@@ -14,7 +14,7 @@ export const onlyAWorker = 'ready: it waits for a free worker';
 /** How many holders of slots are named. */
 const mostNamed = 3;
 
-/** All that is known to be in its way, or that nothing is. Empty for a job that runs or has ended. */
+/** All known reasons, or a sentence that there is none. Empty for a job that runs or has ended. */
 export async function whyWaits(client: Client, record: JobRecord): Promise<string[]> {
   if (record.status !== 'pending' && record.status !== 'retrying') return [];
   const { app, backend, stores } = client;
@@ -37,12 +37,12 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
   return whys.length > 0 ? whys : [onlyAWorker];
 }
 
-/** The limits that refused the job, and those that would refuse it. */
+/** The limits that refused the job, and others that would refuse it. */
 async function limitsOf(client: Client, { id, job, attempts }: JobRecord): Promise<LimitView[]> {
   const { limits } = client.stores;
   if (!limits) return [];
   const stops = isName(job) ? [`pause:${job}`, `breaker:${job}:open`] : [];
-  // The name under which the release before waited for a rate.
+  // The waiter's name in an earlier release.
   const next = `${id}#${(attempts.at(-1)?.attempt ?? 0) + 1}`;
   const waits = await Promise.all([limits.waitsFor(id), limits.waitsFor(next)]);
   const asked = waits.flat().filter((key) => !stops.includes(key));

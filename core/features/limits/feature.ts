@@ -1,4 +1,4 @@
-/** Limits over all workers, and pauses of jobs. A job that is over a limit or paused waits, and no attempt is spent. */
+/** Limits across all workers, and pauses of jobs. A job that is over a limit or paused waits, and no attempt is spent. */
 
 import { door } from '../../base/lazy.ts';
 import type { Limit } from '../../kernel/app/flow-control.ts';
@@ -78,7 +78,7 @@ export const limits = {
       load: ({ client }) => code(({ lookingAtLines }) => lookingAtLines(client)),
     },
     {
-      // They are known to this process alone, and none may be while the backend answers.
+      // Only this process knows these jobs. There are none while the backend answers.
       ...waits,
       name: 'waking jobs at limits again',
       scope: 'worker',

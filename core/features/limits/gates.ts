@@ -1,7 +1,7 @@
 /**
- * The gate before the run of a job with limits: the job takes its slots, or is released until one may be free. That spends no attempt.
- * Slots of concurrency are given back when the attempt is settled; those of a worker that dies end with its lease. Slots of rates are given
- * back only where the handler did not begin.
+ * The gate before the run of a job with limits: the job takes its slots, or is released until one may be free, which spends no attempt.
+ * Concurrency slots are freed when the attempt is settled; if the worker dies, they end with the lease. Rate slots are freed only if the handler
+ * did not begin.
  */
 
 import { LongshoreError, RateLimitedError } from '../../base/errors.ts';
@@ -25,7 +25,7 @@ import { promoteWaiters } from './wake.ts';
 export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<Verdict> {
   const { run } = it;
   const taken: TakenSlot[] = [];
-  /** Kept when the handler has begun, however it ends. */
+  /** Not freed once the handler has begun, however it ends. */
   const rates: TakenSlot[] = [];
   try {
     const tried = it.job.breaker && (await beforeRun(it));
@@ -42,9 +42,9 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
       const key = limitKey(limit, it.payload, it.envelope.context ?? {});
       if (key === null) continue;
       const ofJob = slotOf(it, key);
-      // A rate counts every attempt, also of one job. Refused attempts of a job wait as one, under the name of the job.
+      // A rate counts every attempt, also of the same job. Refused attempts of a job share one waiter, named after the job.
       const slot = limit.kind === 'rate' ? ofRun(ofJob) : ofJob;
-      // It may have been taken although no answer came.
+      // The slot may be taken even if no answer came.
       if (limit.kind === 'rate') rates.push(slot);
       const answer = await take(it, limit, slot, ofJob.holder);
       tellOtherRelease(it, limit, answer);
@@ -61,7 +61,7 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
     run.slots = null;
     await free(it, [...taken, ...rates]);
     if (error instanceof LongshoreError && error.code === 'PAYLOAD') return unfit(it, error);
-    // Not run unlimited, and no attempt spent.
+    // The job must not run without its limit, and no attempt is spent.
     return lostLease(it) ?? release(releaseDelayMs, error);
   }
   try {
@@ -79,9 +79,9 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
   const settled = await next(end);
   if (it.job!.breaker && run.waitsFor === null) await afterEnd(it, end, settled);
   if (run.waitsFor !== null) await afterRefusal(it as Admitted, run.waitsFor, settled);
-  // Also of a lease that was lost: the handler is over, and a slot of another owner stays.
+  // Also for a lost lease: the handler is over, and a slot of another owner stays.
   else await free(it, run.slots ?? []);
-  // It may have waited before, and has ended without asking again: it has expired.
+  // An expired job may have waited before and will not ask again.
   if (settled && verdict.verb === 'abandon' && !run.began)
     await leaveLines(client, [it.envelope!.identifier]);
   return settled;
@@ -93,7 +93,7 @@ function limitsOf({ app, run, job, envelope }: Admitted): readonly Limit[] {
   return ofBatch ? [...declared, ofBatch] : declared;
 }
 
-/** The limit of a child's batch; `null` = it is no child, or its batch has no limit. */
+/** The limit of the child's batch; `null` = it is not a child, or its batch has no limit. */
 function batchLimit({ identifier, concurrency }: Envelope): Limit | null {
   const batch = concurrency ? childOf(identifier)?.batch : undefined;
   if (batch === undefined) return null;
@@ -113,7 +113,7 @@ function take(it: Admitted, { slots, holdMs }: Limit, slot: TakenSlot, waiter: s
   return ask(it, slot, slots);
 }
 
-/** Never fails: what is not given back ends with the lease. */
+/** Never fails: a slot that is not freed ends with the lease. */
 async function free(it: Attempt, slots: readonly TakenSlot[]): Promise<void> {
   if (slots.length === 0) return;
   const { client } = it.ports;
@@ -122,7 +122,10 @@ async function free(it: Attempt, slots: readonly TakenSlot[]): Promise<void> {
     .catch((error) => tellFailure(it, error));
 }
 
-/** The process that gave a slot back before this job was in its queue again could not wake it. A job that was cancelled meanwhile waits no more. */
+/**
+ * A slot that was freed before this job was back in its queue could not wake it, so check again. If the job was cancelled meanwhile, remove its
+ * waiter.
+ */
 async function afterRefusal(it: Admitted, { key, holder }: TakenSlot, settled: boolean): Promise<void> {
   const { backend, stores } = it.ports.client;
   const { identifier: id, queue } = it.envelope;
@@ -146,14 +149,14 @@ function tellFailure(it: Attempt, cause: unknown): void {
   it.app.events.emit({ type: 'backend.failed', backend, during, error: backendError(during, cause) });
 }
 
-/** The other side has said "wait": all jobs that share the rate wait with this one. */
+/** The called service said "wait": all jobs under the same rate wait. */
 async function holdRates(it: Admitted, ms: number): Promise<void> {
   const { limits } = it.ports.client.stores;
   for (const { key, maxHoldMs } of ratesOf(it))
     await wakeSafely(it, () => limits!.hold(key, Math.min(ms, maxHoldMs)));
 }
 
-/** The other side may be wrong: no job waits for longer than the rate allows. */
+/** The called service may be wrong: no job waits for longer than the rate's `maxHoldMs`. */
 function withinHold(it: Admitted, verdict: Verdict): Verdict {
   if (!saysWait(verdict)) return verdict;
   const mostMs = Math.max(0, ...ratesOf(it).map(({ maxHoldMs }) => maxHoldMs));
@@ -174,7 +177,7 @@ function ratesOf(it: Admitted): { readonly key: string; readonly maxHoldMs: numb
 
 const told = new WeakMap<object, Set<string>>();
 
-/** Two releases declare different limits. Each of them is warned once. */
+/** Two releases declare different limits. Each is warned once. */
 function tellOtherRelease(
   { app, ports }: Admitted,
   { of, kind, slots }: Limit,

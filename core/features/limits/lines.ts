@@ -1,4 +1,4 @@
-/** The lines of jobs that wait for slots: jobs that have ended leave them, and none stands still though a slot is free. */
+/** The queues of waiters: removes jobs that have ended, and wakes waiters if a slot is free. */
 
 import { backendError } from '../../base/failure.ts';
 import type { LimitState } from '../../contract/derived/limits.ts';
@@ -6,10 +6,13 @@ import { breakerPrefix } from '../../kernel/app/limit-keys.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { mostWoken, promoteWaiters } from './wake.ts';
 
-/** Keys that one look reads. The next look goes on behind them. */
+/** Keys per look. The next look continues after them. */
 const keysPerLook = 100;
 
-/** For jobs that were cancelled or removed, or that ended without asking again. Never fails: each is passed over when its turn comes. */
+/**
+ * Removes waiters of jobs that were cancelled or removed, or that ended without asking again. Never fails: a waiter left behind is skipped when
+ * its turn comes.
+ */
 export async function leaveLines(
   { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
   ids: readonly string[],
@@ -21,10 +24,7 @@ export async function leaveLines(
   });
 }
 
-/**
- * Returns what the leader of the workers calls again and again. A slot that was not given back, because its worker died, ends by itself,
- * and so does a hold: no call wakes the jobs that wait then.
- */
+/** Returns the regular check of the leading worker. Slots of dead workers and holds expire without a call that would wake the waiters. */
 export function lookingAtLines(client: Pick<Client, 'backend' | 'stores'>): () => Promise<void> {
   const limits = client.stores.limits!;
   let after = '';
@@ -33,7 +33,7 @@ export function lookingAtLines(client: Pick<Client, 'backend' | 'stores'>): () =
     after = states.length < keysPerLook ? '' : states.at(-1)!.key;
     for (const state of states) {
       if (!standsStill(state)) continue;
-      // Behind a breaker one job tries first.
+      // Behind a breaker one job probes first.
       const most = state.key.startsWith(breakerPrefix) ? 1 : mostWoken;
       await promoteWaiters(client, await limits.wake(state.key, most));
     }

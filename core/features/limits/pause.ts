@@ -1,4 +1,4 @@
-/** Pauses the jobs of a kind, on all workers: a key per kind is held until it is resumed, and its jobs wait for that key. */
+/** Pauses a job on all workers: its key is held until the job is resumed, and its jobs wait for that key. */
 
 import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { hint } from '../../base/nearest.ts';
@@ -12,12 +12,12 @@ import { promoteWaiters, wakeAll } from './wake.ts';
 
 const keyOf = (job: string): string => `${pausePrefix}${job}`;
 
-/** Releases the job until it is resumed. Runs it where it was resumed since `known` was read. */
+/** Releases the job until it is resumed. Runs it if it was resumed after `known` was read. */
 export async function park(it: Admitted, known: PausedJobs, next: () => Maybe<Verdict>): Promise<Verdict> {
   const { client } = it.ports;
   const slot = slotOf(it, keyOf(it.job.name));
   try {
-    // One of many slots, so that all may come at once when it is resumed.
+    // One of many slots, so that all jobs run at once when resumed.
     const answer = await ask(it, slot, most);
     if (!answer.taken) {
       it.run.waitsFor = slot;
@@ -31,7 +31,7 @@ export async function park(it: Admitted, known: PausedJobs, next: () => Maybe<Ve
   return next();
 }
 
-/** Resolves with `false` when it was paused already. Throws `OPTION` for a job that the app does not have, `CONFIG` without a store of limits. */
+/** Resolves with `false` if it was paused already. Throws `OPTION` for a job that the app does not have, `CONFIG` without a store of limits. */
 export async function pauseJob(client: Client, job: string): Promise<boolean> {
   const limits = limitsFor(client, job);
   if ((await namesIn(limits)).includes(job)) return false;
@@ -46,7 +46,7 @@ export async function resumeJob(client: Client, job: string): Promise<boolean> {
   return resumed;
 }
 
-/** Throws `OPTION` for a job that the app does not have, and `CONFIG` where nothing could tell the workers. */
+/** Throws `OPTION` for a job that the app does not have, and `CONFIG` if no store can inform the workers. */
 export function limitsFor({ app, backend, stores }: Client, job: string): LimitStore {
   if (!app.jobs.has(job))
     throw new LongshoreError(

@@ -1,4 +1,4 @@
-/** Which jobs are paused, as this process has read it last. */
+/** The paused jobs, as this process has last read them. */
 
 import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -18,12 +18,12 @@ export const pausePrefix = 'pause:';
 /** An older list is read again in the background; a stale one is awaited. */
 const ages = { freshMs: 4_000, staleMs: 5_000 };
 const patienceMs = 2_000;
-/** More than can be paused by hand. */
+/** More than people would pause by hand. */
 const mostPaused = 1_000;
 
 const known = new WeakMap<LimitStore, PausedJobs>();
 
-/** `null`: jobs cannot be paused here. */
+/** `null` = jobs cannot be paused here. */
 export function knownPaused({ stores: { limits } }: Pick<Client, 'stores'>): PausedJobs | null {
   if (!limits) return null;
   let found = known.get(limits);
@@ -36,7 +36,7 @@ export function knownPaused({ stores: { limits } }: Pick<Client, 'stores'>): Pau
 
 export const isFresh = ({ readAt }: PausedJobs, now: number): boolean => now - readAt < ages.freshMs;
 
-/** A promise only where what is known is too old. Never rejects: without an answer what was known goes on. */
+/** Refreshes the list; returns a promise only if the list is stale. Never rejects: if there is no answer, the old list stays. */
 export function refreshed(client: Client, paused: PausedJobs, now: number): Promise<void> | null {
   if (isFresh(paused, now)) return null;
   paused.reading ??= read(client, paused);

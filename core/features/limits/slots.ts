@@ -1,4 +1,4 @@
-/** Asks for slots in the name of an attempt, and says how long one without waits. */
+/** Asks for slots on behalf of an attempt, and computes how long a refused job waits. */
 
 import { steadyNow } from '../../base/clock.ts';
 import type { RefusedSlot, SlotAnswer, TakenSlot } from '../../contract/derived/limits.ts';
@@ -6,19 +6,19 @@ import type { Limit } from '../../kernel/app/flow-control.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
 import { callsTo } from './calls.ts';
 
-/** A job that cannot be woken tries again after as long as it has waited, within these bounds. */
+/** A job that cannot be woken retries after as long as it has waited, within these bounds. */
 const alone = { leastMs: 1_000, mostMs: 60_000 };
-/** At a rate it knows its time. But limits change, and jobs before it are cancelled. */
+/** A job at a rate knows its time, but asks again after this time: limits change, and jobs before it are cancelled. */
 const atRateMs = 3_600_000;
 /**
- * A job that is woken also tries by itself now and then: the process that took it out of its line may have died before it woke it, or the
- * limit has changed. The pause is this number of leases, or a time per job ahead, so that a line of any length makes a few requests a second.
+ * A job that can be woken also retries at times: the process that removed its waiter may have died before it woke the job, or the limit may have
+ * changed. The pause is this number of leases, or a time per job ahead, so that a long queue makes only a few requests per second.
  */
 const leasesOfPark = 4;
 const parkMsPerAhead = 1_000;
 /** The longest park of a job that waits for an operator or another job: a store may not remember all waiters. */
 export const parkedMs = 600_000;
-/** Slots of a key. */
+/** The most slots of a key. */
 export const most = 10_000;
 /** One level of priority counts as much as one hour of waiting, as in the queues. */
 const levelMs = 3_600_000;
@@ -30,8 +30,8 @@ export const slotOf = ({ envelope, run }: Admitted, key: string): TakenSlot => (
 });
 
 /**
- * @param holdMs as long as the lease without it
- * @param waiter who waits without a slot; the holder without it
+ * @param holdMs default: the lease
+ * @param waiter the name of a refused requester; default: the holder
  */
 export function ask(
   it: Admitted,
@@ -52,7 +52,7 @@ export function ask(
   return callsTo(ports.client).take(it, request);
 }
 
-/** How long a refused job is released, if it is not woken. */
+/** How long a refused job is released unless it is woken. */
 export function parkMs(it: Admitted, kind: Limit['kind'], { waitMs, ahead }: RefusedSlot): number {
   const { ports, run, startedAt, envelope } = it;
   if (kind === 'rate') return Math.min(waitMs, atRateMs);

@@ -1,4 +1,4 @@
-/** Which jobs do not run, and why, for people. */
+/** The jobs that are stopped by a pause or breaker, for people. */
 
 import type { LimitState } from '../../contract/derived/limits.ts';
 import type { Stores } from '../../contract/store.ts';
@@ -12,10 +12,10 @@ interface Host {
   readonly stores: Pick<Stores, 'limits'>;
 }
 
-/** In one call. */
+/** The most jobs per call. */
 const most = 1_000;
 
-/** None where no limits are kept. @param only of this name, without reading what else there is */
+/** Empty if no limits are kept. @param only reads just the job of this name */
 export async function stoppedJobs({ app, stores: { limits } }: Host, only?: string): Promise<StoppedJob[]> {
   if (!limits) return [];
   const [pauses, breakers] = await Promise.all(

@@ -1,4 +1,4 @@
-/** Limits as people see them: those in use, by their keys, and those that the app declares. */
+/** Limits for people: those in use, by key, and those that the app declares. */
 
 import { config } from '../../base/errors.ts';
 import type { LimitState, LimitStore } from '../../contract/derived/limits.ts';
@@ -8,32 +8,32 @@ import { forEach } from '../../kit/parallel.ts';
 import { jobOf } from './holders.ts';
 
 export interface LimitView {
-  /** Names it in the store: `job:shop.sync:concurrency:c-7`. */
+  /** The key in the store: `job:shop.sync:concurrency:c-7`. */
   readonly key: string;
   readonly of: 'job' | 'queue' | 'batch';
   /** The name of the job or queue, or the id of the batch. */
   readonly name: string;
   readonly kind: 'concurrency' | 'rate' | 'pause' | 'breaker';
-  /** The result of the limit's key function; `open` or `failures` for a breaker. `null` = all count together, or `perKey`. */
+  /** The result of the limit's key function; `open` or `failures` for a breaker. `null` = no key function, or see `perKey`. */
   readonly keyPart: string | null;
   /** Each key has its own slots. Without a `keyPart`: no key is in use. */
   readonly perKey: boolean;
-  /** How many slots there are: of those in use the smallest number, else as this app says; `null` = not known here. */
+  /** Number of slots: the smallest one in use, otherwise the one that this app declares; `null` = not known here. */
   readonly limit: number | null;
-  /** The window of a rate, ms; `null` = it is no rate, or not known here. */
+  /** The window of a rate, ms; `null` = it is not a rate, or not known here. */
   readonly perMs: number | null;
-  /** In use now. */
+  /** Slots in use. */
   readonly used: number;
-  /** Jobs that have a slot and when it ends by itself: at most 20, those that end first. */
+  /** Jobs that hold a slot, and when the slot expires: at most 20, those that end first. */
   readonly holders: readonly { readonly id: string; readonly until: number }[];
-  /** No job gets a slot until then (epoch ms), or until somebody resets it; `null` = it is not held. */
+  /** No job gets a slot until then (epoch ms), or until a reset; `null` = it is not held. */
   readonly heldUntil: number | 'reset' | null;
-  /** Jobs that wait for it. One that was cancelled meanwhile is counted until its turn. */
+  /** Waiting jobs. A job that was cancelled is counted until its turn. */
   readonly waiting: number;
 }
 
 export interface LimitFilter {
-  /** The key begins with it. */
+  /** The beginning of the key. */
   readonly prefix?: string;
   /** The `next` of an earlier page. */
   readonly after?: string;
@@ -50,7 +50,7 @@ export interface LimitPage {
 
 type Declared = Pick<LimitView, 'perKey' | 'limit' | 'perMs'>;
 
-/** Throws `CONFIG` where no limits are kept. */
+/** Throws `CONFIG` if no limits are kept. */
 export function limitStoreOf({ stores, backend }: Pick<Client, 'stores' | 'backend'>): LimitStore {
   if (stores.limits) return stores.limits;
   throw config(
@@ -61,7 +61,7 @@ export function limitStoreOf({ stores, backend }: Pick<Client, 'stores' | 'backe
 export async function listLimits(client: Client, filter: LimitFilter = {}): Promise<LimitPage> {
   const { prefix = '', after = '', max = 100 } = filter;
   const declared = declaredIn(client);
-  // One more tells whether there is a next page, and whether the last one declared here is in use.
+  // Read one more, to know whether there is a next page and whether the last declared limit is in use.
   const states = await limitStoreOf(client).list({ prefix, max: max + 1, ...(after !== '' && { after }) });
   const next = states.length > max ? states[max - 1]!.key : null;
   const used = states.slice(0, max).flatMap((state) => viewOf(state, declared) ?? []);
@@ -80,7 +80,7 @@ export async function listLimits(client: Client, filter: LimitFilter = {}): Prom
 export const sharedKeys = (client: Client): string[] =>
   [...declaredIn(client)].filter(([, { perKey }]) => !perKey).map(([key]) => key);
 
-/** The limits of these keys, also unused ones. Other texts are left out. */
+/** The limits of these keys, including unused ones. Other texts are left out. */
 export async function limitViews(client: Client, keys: readonly string[]): Promise<LimitView[]> {
   const limits = limitStoreOf(client);
   const declared = declaredIn(client);
@@ -92,7 +92,7 @@ export async function limitViews(client: Client, keys: readonly string[]): Promi
   return views.filter((view) => view !== null);
 }
 
-/** `null` = it is no key of a limit. */
+/** `null` = it is not the key of a limit. */
 export const limitView = async (client: Client, key: string): Promise<LimitView | null> =>
   (await limitViews(client, [key]))[0] ?? null;
 
@@ -100,7 +100,7 @@ const unusedState = (key: string): LimitState => ({
   ...{ key, limit: null, used: 0, slots: [], heldUntil: null, waiting: 0 },
 });
 
-/** By key, without the part that is made of a payload. */
+/** Declared limits by key, without the part from a payload. */
 function declaredIn({ app, name }: Pick<Client, 'app' | 'name'>): ReadonlyMap<string, Declared> {
   const { jobs, rules } = declaredOn(app, name);
   const all = [...jobs, ...rules.map(([, rule]) => rule)].flatMap(({ limits }) => limits ?? []);
@@ -112,11 +112,11 @@ function declaredIn({ app, name }: Pick<Client, 'app' | 'name'>): ReadonlyMap<st
   );
 }
 
-/** Names have no colon, what is made of a payload may have any. */
+/** Names contain no colon; the part from a payload may contain any. */
 const pattern =
   /^(?:(?<of>job|queue|batch):(?<name>[^:]+):(?<kind>concurrency|rate)|(?<state>pause|breaker):(?<job>[^:]+))(?::(?<keyPart>.*))?$/s;
 
-/** `null`: what another release keeps under a key that is not known here. */
+/** `null` = the key belongs to another release and is not known here. */
 function viewOf(state: LimitState, declared: ReadonlyMap<string, Declared>): LimitView | null {
   const { key, limit, used, slots, heldUntil, waiting } = state;
   const found = pattern.exec(key)?.groups;

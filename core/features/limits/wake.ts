@@ -1,4 +1,4 @@
-/** Wakes jobs that wait for a slot: they were released for long, and come at once instead. */
+/** Wakes jobs that wait for a slot: they were released with a long delay, and become ready at once. */
 
 import type { LimitStore, SlotWaiter } from '../../contract/derived/limits.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
@@ -7,15 +7,15 @@ import { jobOf } from './holders.ts';
 
 type WakingClient = Pick<Client, 'backend' | 'stores'>;
 
-/** In one go. */
+/** The most jobs woken at once. */
 export const mostWoken = 1_000;
 
-/** By backend: taken out of their lines, and not woken yet because the backend did not answer. */
+/** By backend: removed waiters whose jobs are not woken yet, because the backend did not answer. */
 const owed = new WeakMap<QueueBackend, SlotWaiter[]>();
 
 /**
- * Makes them ready. For one that does not wait any more the next one comes: it was cancelled, or is on its way back to the queue,
- * and then looks for itself.
+ * Makes the jobs ready. If a job is not waiting any more, the next waiter is taken: the job was cancelled, or is on its way back to the queue
+ * and then checks by itself.
  */
 export async function promoteWaiters(
   { backend, stores }: WakingClient,
@@ -37,7 +37,7 @@ export async function promoteWaiters(
   }
 }
 
-/** Wakes those whose turn came while the backend did not answer. */
+/** Wakes the jobs whose turn came while the backend did not answer. */
 export async function promoteOwed(client: WakingClient): Promise<void> {
   const waiters = owed.get(client.backend);
   if (!waiters) return;
@@ -51,7 +51,7 @@ async function inTheirPlace(limits: LimitStore, missed: readonly SlotWaiter[]): 
   return found.flat();
 }
 
-/** All that wait for the key, after a reset. */
+/** Wakes all waiters of the key, after a reset. */
 export async function wakeAll(client: WakingClient, key: string): Promise<void> {
   for (;;) {
     const waiters = await client.stores.limits!.wake(key, mostWoken);

@@ -15,7 +15,7 @@ export const logs = { end: { log: logged } } satisfies Feature;
 
 /** Longer lines lose their end. */
 const mostChars = 500;
-/** No more members of arrays and objects are looked at: each takes two characters or more. */
+/** The most members of arrays and objects that are read: each takes two characters or more. */
 const mostMembers = mostChars / 2;
 
 const linesOf = (lines: readonly Logged[]): LogLine[] =>
@@ -35,7 +35,7 @@ function textOf({ message, fields }: Logged): string {
 const jsonOf = (fields: object): string =>
   JSON.stringify(masked(clipped(fields, 6, { members: mostMembers })));
 
-/** The part that may fit into a line: a handler that logs whole files must not pay for all of them. */
+/** The part that can fit into a line, so that logging a whole file stays cheap. */
 function clipped(value: unknown, levels: number, left: { members: number }): unknown {
   if (typeof value === 'string') return cut(value);
   if (typeof value !== 'object' || value === null || levels === 0) return value;

@@ -1,7 +1,7 @@
 /**
- * Counts the attempts of one worker or function instance, and writes the sums now and then: what a flush costs depends on how many
- * jobs and queues there are, not on how many attempts. A row holds all that this source counted in its minute, so writing
- * it again changes nothing. A process that dies loses what it counted since its last flush.
+ * Counts the attempts of one worker or function instance, and writes the sums at intervals: the cost of a flush depends on the number of jobs
+ * and queues, not of attempts. A row holds all counts of this source in its minute, so writing it again changes nothing. A process that dies
+ * loses its counts since the last flush.
  */
 
 import { type Clock, within } from '../../base/clock.ts';
@@ -13,13 +13,16 @@ import { type Counted, count, countMemory, newTally, packTally, type Tally } fro
 
 /** Between two flushes. */
 const flushMs = 10_000;
-/** A write that takes longer has failed; written again, it changes nothing. */
+/** A write that takes longer counts as failed. Repeating it changes nothing. */
 const longestWriteMs = 30_000;
-/** A function that waits longer keeps messages whose jobs are done. */
+/** A function that waited longer would keep messages whose jobs are done. */
 const longestWaitMs = 2_000;
-/** The most entries kept while the store is away: an hour of a hundred jobs. Older minutes are dropped. */
+/** The most entries kept while the store is unavailable: an hour of a hundred jobs. Older minutes are dropped. */
 const mostEntries = 6_000;
-/** A clock that is set back by no more goes on in its last minute: an earlier one begun again would be written over what is stored of it. */
+/**
+ * If the clock is set back by no more than this, counting continues in the last minute: starting an earlier one again would overwrite its stored
+ * row.
+ */
 const mostBackMs = 300_000;
 /** Reading the memory of a process costs as much as a small job. */
 const memoryEveryMs = 100;
@@ -69,7 +72,7 @@ function createCollector(
   let flushedAt = Number.NEGATIVE_INFINITY;
   let isFailing = false;
   let flushing: Promise<void> | null = null;
-  /** The one after that. */
+  /** The flush after that. */
   let next: Promise<void> | null = null;
 
   function entryOf(queue: string, job: string, now: number): Entry {
@@ -133,7 +136,7 @@ function createCollector(
     body: packTally(tally),
   });
 
-  /** Writes all that was counted until now. Never rejects: what the store did not take is part of the next flush. */
+  /** Writes all counts so far. Never rejects: rows that the store did not accept are part of the next flush. */
   function flush(): Promise<void> {
     flushedAt = clock.now();
     if (flushing) {
@@ -152,7 +155,7 @@ function createCollector(
   return {
     /**
      * An attempt has ended.
-     * @param bytes what `sample` answered before. Others that ran meanwhile have grown the process too.
+     * @param bytes the result of `sample` before it; concurrent attempts may have grown the process, too
      */
     count(queue: string, result: Counted, bytes: number | null): void {
       const now = clock.now();
@@ -168,7 +171,7 @@ function createCollector(
     },
     flush,
     flushMs,
-    /** For a function, whose timers stand still between its calls: flushes unless it has done so lately. Ends after `ms`, and after 2 s. */
+    /** For a function, whose timers stop between its calls: flushes unless it has done so recently. Ends after `ms`, and at the latest after 2 s. */
     flushWhenDue: async (ms: number): Promise<void> => {
       if (clock.now() - flushedAt >= flushMs)
         await within(clock, Math.min(ms, longestWaitMs), flush(), () => {});

@@ -1,6 +1,6 @@
 /**
- * How long things took, as counts in buckets whose edges grow by a tenth. Two histograms add up without loss, so workers count for
- * themselves; a quantile is off by 4.8 % at most (Masson, Rim, Lee: DDSketch, VLDB 2019, section 2).
+ * Durations as counts in buckets whose edges grow by a tenth. Two histograms can be added without loss, so each worker counts for itself. A
+ * quantile is off by 4.8 % at most (Masson, Rim, Lee: DDSketch, VLDB 2019, section 2).
  */
 
 const growth = 1.1;
@@ -10,7 +10,7 @@ export interface Histogram {
   count: number;
   sum: number;
   max: number;
-  /** Bucket n > 0 holds what is over growth^(n-2) ms and up to growth^(n-1) ms; bucket 0 what took no time that a clock can tell. */
+  /** Bucket n > 0 holds durations above growth^(n-2) ms and up to growth^(n-1) ms; bucket 0 holds durations below the clock's resolution. */
   readonly buckets: Map<number, number>;
 }
 
@@ -34,7 +34,7 @@ export function addHistogram(to: Histogram, other: Histogram): void {
   for (const [bucket, count] of other.buckets) to.buckets.set(bucket, (to.buckets.get(bucket) ?? 0) + count);
 }
 
-/** The value that a share `q` of all is not above, in ms; `null` when there is none. */
+/** The `q` quantile in ms; `null` = the histogram is empty. */
 export function quantile({ count, max, buckets }: Histogram, q: number): number | null {
   if (count === 0) return null;
   let left = Math.max(1, Math.ceil(q * count));
@@ -45,10 +45,10 @@ export function quantile({ count, max, buckets }: Histogram, q: number): number 
   return max;
 }
 
-/** The value whose relative distance to both edges is the same. */
+/** The value with the same relative distance to both edges. */
 const middleOf = (bucket: number): number => (bucket === 0 ? 0 : (2 * growth ** (bucket - 1)) / (1 + growth));
 
-/** As it is stored: `[count, sum, max, bucket, n, bucket, n, …]`. */
+/** The stored form: `[count, sum, max, bucket, n, bucket, n, …]`. */
 export const packHistogram = ({ count, sum, max, buckets }: Histogram): number[] => [
   count,
   sum,

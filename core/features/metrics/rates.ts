@@ -1,4 +1,4 @@
-/** How fast queues move, from the numbers that workers keep. */
+/** How fast queues move, from the metrics of the workers. */
 
 import type { MetricRow } from '../../contract/derived/metrics.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
@@ -15,13 +15,13 @@ export interface Rates {
 }
 
 export interface QueueRates extends Rates {
-  /** How long 95 % of the jobs were ready before they began; `null` = none has begun. */
+  /** The time for which 95 % of the jobs were ready before they began, at most; `null` = none has begun. */
   readonly waitP95Ms: number | null;
 }
 
 const minuteMs = stepMs.minute;
 const rounded = (value: number): number => Math.round(value * 10) / 10;
-/** Workers write their numbers that often. */
+/** Workers write their metrics at this interval. */
 const freshMs = 10_000;
 
 /** Rates of each queue, in the last minute and the current one. `null` if no metrics are kept. */
@@ -32,7 +32,7 @@ export function queueRates({ stores: { metrics } }: Pick<Client, 'stores'>) {
     if (!metrics) return null;
     if (now - askedAt < freshMs) return known;
     const current = stepOf('minute', now);
-    // All queues at once: it is the rows of two minutes, however many queues there are.
+    // Reads all queues at once: these are the rows of two minutes, for any number of queues.
     const rows = await metrics.read({ step: 'minute', from: current - minuteMs, to: now + 1 });
     const byQueue = Map.groupBy(rows, ({ queue }) => queue);
     known = new Map(queues.map((queue) => [queue, ratesIn(byQueue.get(queue) ?? [], current, now)]));

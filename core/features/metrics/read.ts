@@ -1,4 +1,4 @@
-/** Reads the numbers back: sums and a series of the last hour, day or month, for each job and for all. */
+/** Reads metrics: sums and a series of the last hour, day or month, for each job and for all. */
 
 import { checkNumber } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
@@ -25,7 +25,7 @@ const periods: Readonly<Record<MetricPeriod, { readonly step: MetricStep; readon
   month: { step: 'day', steps: 30 },
 };
 
-/** The smaller steps that a step is added up from. */
+/** The smaller step from which a step is added up. */
 const parts = { day: 'hour', hour: 'minute', minute: null } as const;
 
 /** Implements `client.metrics()`. @param all the clients whose metrics are added up */
@@ -75,14 +75,14 @@ export async function metricsOf(
 /** By step. */
 type Found = Map<number, Sums>;
 
-/** Each by itself, because each is rolled up by itself. */
+/** Reads each store separately, because each is rolled up separately. */
 async function readAll(all: readonly MetricStore[], filter: MetricFilter): Promise<Found> {
   const [first, ...others] = await Promise.all(all.map((metrics) => read(metrics, filter)));
   for (const [at, sum] of others.flatMap((found) => [...found])) mergeAt(first!, at, sum);
   return first!;
 }
 
-/** Steps that are rolled up, and the later ones from their parts. A roll-up goes in order, so nothing before the last one is missing. */
+/** Rolled-up steps, and the later ones from their parts. A roll-up goes in order, so nothing before the last one is missing. */
 async function read(metrics: MetricStore, filter: MetricFilter): Promise<Found> {
   const { step } = filter;
   const rows = await metrics.read(filter);
@@ -110,7 +110,7 @@ function byStep(rows: Awaited<ReturnType<MetricStore['read']>>, step: MetricStep
 
 function merge(into: Sums, others: Sums): void {
   for (const [key, { queue, job, tally }] of others) {
-    // A tally of its own: adding to that of a part would count the part twice where it is used again.
+    // A new tally: adding to the tally of a part would count the part twice when it is used again.
     const sum = into.get(key) ?? { queue, job, tally: newTally() };
     into.set(key, sum);
     add(sum.tally, tally);
@@ -161,7 +161,7 @@ export function flagsOf(
   if (ranOf(now) < least || ranBefore < Math.max(1, least)) return [];
   const flags: Flag[] = [];
   const slow = { now: p95Of(now), past: median(days.map(p95Of)) };
-  // Below a millisecond the clock tells more of itself than of the job.
+  // Below a millisecond the clock is too coarse.
   if (slow.now > Math.max(1, slow.past) * slowerTimes) flags.push({ kind: 'slower', ...slow });
   const failed = { now: failedShare(now), past: median(days.map(failedShare)) };
   if (failed.now > failed.past + failingBy) flags.push({ kind: 'failing', ...failed });

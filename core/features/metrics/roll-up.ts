@@ -1,6 +1,6 @@
 /**
- * Adds minutes up to hours and hours to days, once across all hosts. The sum of a step is made from all of its parts and written
- * over what was there, so a roll-up that dies half-way is simply done again.
+ * Adds minutes up to hours and hours to days, once across all hosts. The sum of a step is made from all of its parts and overwrites the old one,
+ * so a roll-up that dies half-way can be repeated.
  */
 
 import type { MetricRow, MetricStep, MetricStore } from '../../contract/derived/metrics.ts';
@@ -13,7 +13,7 @@ const cursorKey = 'metrics:roll-up';
 const holdMs = 60_000;
 /** After this time a call starts no further step: its progress must be stored while the hold lasts. The next call continues. */
 const longestMs = 20_000;
-/** A worker writes the last of a minute this much later, at the latest. Clocks of hosts may differ by as much. */
+/** A worker writes the last counts of a minute this much later at most. The clocks of hosts may differ by as much. */
 const settledAfterMs = 120_000;
 /** The most steps of a kind that one call rolls up; more than the hours that minutes are kept. */
 const mostSteps = 100;
@@ -27,7 +27,7 @@ interface Cursor {
   readonly day: number;
 }
 
-/** Rolls up what is over, and removes what is past its time. Does nothing while another host is at it. */
+/** Rolls up finished steps, and removes expired ones. Does nothing while another host is doing it. */
 export async function rollUp({ clock, newId }: Pick<App, 'clock' | 'newId'>, stores: Stores): Promise<void> {
   const { metrics, keys } = stores;
   if (!metrics) return;
@@ -40,24 +40,24 @@ export async function rollUp({ clock, newId }: Pick<App, 'clock' | 'newId'>, sto
   let cursor: Cursor = claim.value === null ? firstCursor(now) : JSON.parse(claim.value);
   try {
     cursor = { ...cursor, hour: await advance(metrics, 'minute', 'hour', cursor.hour, now, isTime) };
-    // A day is made of hours, so only of hours that are done.
+    // A day is the sum of hours, so use only finished hours.
     const until = Math.min(now, cursor.hour + settledAfterMs);
     cursor = { ...cursor, day: await advance(metrics, 'hour', 'day', cursor.day, until, isTime) };
   } finally {
     const keep = { value: JSON.stringify(cursor), keepUntil: now + keepCursorMs };
     isNoted = await keys.release(cursorKey, owner, keep);
   }
-  // An hour that is to be rolled up again needs all of its minutes.
+  // An hour that must be rolled up again needs all of its minutes.
   if (isNoted) await removePast(metrics, cursor, now);
 }
 
-/** Minutes may be there already, of workers that were first. */
+/** Workers may have written minutes before. */
 const firstCursor = (now: number): Cursor => ({
   hour: stepOf('hour', now - keepMs.minute) + stepMs.hour,
   day: stepOf('day', now - keepMs.minute),
 });
 
-/** Returns when the first step began that is not done. */
+/** Returns the start of the first step that is not done. */
 async function advance(
   metrics: MetricStore,
   from: MetricStep,

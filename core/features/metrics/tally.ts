@@ -1,4 +1,4 @@
-/** Counts of attempts of one job in one queue and one step of time, as they are added up and stored. */
+/** The counts of attempts of one job in one queue and step, as they are added up and stored. */
 
 import type { Outcome } from '../../base/events.ts';
 import type { AbandonReason } from '../../contract/outcome.ts';
@@ -15,7 +15,7 @@ import {
 export interface Tally extends Record<AttemptEnding, number> {
   /** Durations of attempts that ran. */
   readonly runMs: Histogram;
-  /** From ready to the start of the first attempt. */
+  /** Time from ready to the start of the first attempt. */
   readonly waitMs: Histogram;
   /** Bytes, of the attempts that were measured. */
   memory: { count: number; sum: number; max: number };
@@ -82,7 +82,7 @@ export function endingOf({ outcome, settled, counted, reason }: Ended): AttemptE
   }
 }
 
-/** @param bytes by how much the process grew, or what an isolate took; what it gave back counts as 0 */
+/** @param bytes growth of the process, or memory of an isolate; a decrease counts as 0 */
 export function countMemory({ memory }: Tally, bytes: number): void {
   const grown = Math.max(0, bytes);
   memory.count++;
@@ -107,11 +107,11 @@ export function sumOf(parts: Iterable<{ readonly tally: Tally }>): Tally {
   return sum;
 }
 
-/** The attempts of which a share fails. */
+/** The attempts that ran: the base of the failure ratio. */
 export const ranOf = ({ done, retried, dead }: Tally): number => done + retried + dead;
 export const failedOf = ({ retried, dead }: Tally): number => retried + dead;
 
-/** `v` stands first, so that a later version can read what this one wrote. */
+/** `v` is first, so that a later version can recognise this format. */
 export function packTally(tally: Tally): string {
   const { runMs, waitMs, memory, lastAt } = tally;
   return JSON.stringify({

@@ -19,10 +19,10 @@ export async function load(it: Admitted, next: () => Maybe<Verdict>): Promise<Ve
 
 export async function drop(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   const settled = await next(end);
-  // A dead letter keeps its payload, because somebody may retry it. Not before the record, which shows a late copy of the message that the job is done.
+  // A dead letter keeps its payload for a retry. Delete it only after the record, which tells a late copy of the message that the job is done.
   if (settled && endsForGood(it, end.verdict) && !it.job?.keepPayload) {
     const dropped = dropPayload(it.app, it.ports.client.stores, (it as Admitted).envelope);
-    await answered(it, 'The payload store', dropped).catch(() => {}); // as one that fails: its own rules remove it
+    await answered(it, 'The payload store', dropped).catch(() => {}); // after a failure the store's own rules remove it
   }
   return settled;
 }

@@ -1,4 +1,4 @@
-/** Payloads that are too large for the queue are kept beside it. */
+/** Keeps payloads that are too large for the queue in a payload store. */
 
 import { door } from '../../base/lazy.ts';
 import type { Step } from '../../kernel/attempt/attempt.ts';

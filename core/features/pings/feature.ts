@@ -1,4 +1,4 @@
-/** Tells the monitor of a schedule when a run of its job begins and how it ends. Never changes how it ends. */
+/** Informs the monitor of a schedule when a run of its job begins and how it ends. Never changes the result. */
 
 import { door } from '../../base/lazy.ts';
 import type { Step } from '../../kernel/attempt/attempt.ts';
@@ -7,7 +7,7 @@ import type { Feature } from '../feature.ts';
 const code = door(() => import('./ping.ts'));
 
 export const pinged = {
-  // A job that only has the name of the schedule is found out there.
+  // `scheduleFor` rules out other jobs with the same name.
   for: ({ app, envelope }) => app.pinged.has(envelope?.name ?? ''),
   run: (it, next) =>
     code(({ pingStart }) => {

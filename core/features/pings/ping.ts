@@ -1,4 +1,4 @@
-/** Tells the monitor of a schedule when a run of its job begins and how it ends. Never changes how it ends. */
+/** Informs the monitor of a schedule when a run of its job begins and how it ends. Never changes the result. */
 
 import { steadyNow, within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -9,30 +9,30 @@ import type { Attempt, Verdict } from '../../kernel/attempt/attempt.ts';
 import type { Run } from '../../kernel/attempt/run.ts';
 
 const pingMs = 5_000;
-/** The rest of a lease is for the answer: a function that answers late counts as failed. */
+/** Reserved at the end of a lease for the answer: a function that answers late counts as failed. */
 const answerMs = 1_000;
 
 const starts = new WeakMap<Run, Promise<void>>();
-/** Pings that have failed in a row. */
+/** Consecutive failed pings. */
 const failures = new WeakMap<Schedule, number>();
 
-/** Pings that the attempt starts. The job does not wait for it. */
+/** Pings the start of an attempt. The job does not wait for the ping. */
 export function pingStart(it: Attempt): void {
   if (scheduleFor(it)) starts.set(it.run, ping(it, 'start'));
 }
 
-/** Sends how a settled attempt has ended, and waits for that: a function stands still once it has answered. */
+/** Pings the result of a settled attempt, and waits for the ping: a function stops once it has answered. */
 export async function pingEnd(it: Attempt, verdict: Verdict): Promise<void> {
   const kind = scheduleFor(it) ? kindOf(verdict) : null;
   if (kind === null) return;
   const { clock } = it.app;
-  // In order: a start that arrives last would look like a run that never ended.
+  // In order: a start that arrived last would look like a run that never ended.
   const sending = Promise.resolve(starts.get(it.run)).then(() => ping(it, kind));
   const leftMs = Math.min(pingMs, it.run.expiresAt - steadyNow(clock) - answerMs);
   await within(clock, leftMs, sending, () => {});
 }
 
-/** Any job may have such a key, because the caller chooses it. */
+/** Checks the schedule too, because a caller may choose any key. */
 const scheduleFor = ({ app, envelope }: Attempt): Schedule | undefined => {
   const name = envelope && scheduleOf(envelope);
   const schedule = name === null ? undefined : app.pinged.get(name);
@@ -62,7 +62,7 @@ async function ping(it: Attempt, kind: PingKind): Promise<void> {
   } catch (error) {
     failures.set(schedule, failed + 1);
     if (failed > 0) return;
-    // Without a cause, which could have the URL.
+    // Without a cause, because it could contain the URL.
     const message = `The ping "${kind}" of schedule "${schedule.name}" failed: ${messageWithoutUrls(error)}`;
     events.emit({
       type: 'ping.failed',

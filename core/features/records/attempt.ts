@@ -1,4 +1,4 @@
-/** The record of an attempt, for queues that keep none themselves. Never fails an attempt: records only describe. */
+/** The record of an attempt, for queues that keep none themselves. Never fails an attempt: a record only describes it. */
 
 import { steadyNow } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -10,7 +10,7 @@ import type { Attempt, End, Step } from '../../kernel/attempt/attempt.ts';
 import { writeLater } from '../../kernel/attempt/late-ends.ts';
 import { keptOf, rejected } from '../../kernel/attempt/verdict.ts';
 
-/** Only for this job's own message: a forged or copied one could write over the record of the real job. */
+/** Only for the job's own message: a forged or copied one could overwrite the record of the real job. */
 const needsRecord = (it: Attempt): boolean => it.envelope !== null && writerOf(it) !== undefined;
 
 const writerOf = ({ ports }: Attempt): RecordWriter | undefined => ports.client.stores.records.writer;
@@ -32,9 +32,9 @@ export const recorded = {
   },
 
   /**
-   * The record comes before the queue. If a worker died between the two, a record that is behind would never be moved on; one that is
-   * ahead is moved on by the next attempt. Where the lease is over as far as we know, the queue comes first: the lease
-   * may just have been renewed, and only a settlement that took effect is recorded.
+   * The record is written before the queue. If a worker dies between the two, a record that is ahead is corrected by the next attempt; one that
+   * is behind would stay so. If the lease has ended by this host's clock, the queue comes first: the lease may just have been renewed, and only
+   * a settlement that took effect is recorded.
    */
   async settle(it, end, next) {
     if (it.run.tx) return next(end);
@@ -48,7 +48,7 @@ export const recorded = {
   },
 } satisfies Step;
 
-/** Nothing that a transaction wrote is true before it has committed. */
+/** Writes the record after the transaction has committed. */
 export const recordedAfterCommit = {
   for: (it: Attempt) => it.run.tx !== null && needsRecord(it),
 
@@ -62,12 +62,12 @@ export const recordedAfterCommit = {
 
 type Write = () => Promise<void>;
 
-/** `null` = the record is right as it is. */
+/** `null` = the record is correct. */
 function writeOf(it: Attempt, { verdict, report }: End): Write | null {
   const { run } = it;
   const isCounted = verdict.verb !== 'nack' || verdict.countAttempt;
   const reason = verdict.verb === 'abandon' ? verdict.reason : null;
-  // A job that was released or cancelled before it began has left its record as it was.
+  // A job that was released or cancelled before it began has not changed its record.
   if (!run.recording?.begun && (reason === 'cancelled' || !isCounted)) return null;
   return settling(writerOf(it)!, jobOf(it), run.lease.token, {
     report,
@@ -79,13 +79,13 @@ function writeOf(it: Attempt, { verdict, report }: End): Write | null {
   });
 }
 
-/** A function of its own: a write that waits for the store must not hold the attempt. */
+/** A function, so that a write that waits for the store does not keep the attempt in memory. */
 const settling =
   (writer: RecordWriter, job: RecordedJob, token: string, end: AttemptEnd): Write =>
   () =>
     writer.settled(job, token, end);
 
-/** Resolves with whether the record is right. */
+/** Resolves with whether the record is correct. */
 async function written(it: Attempt, write: Write | null): Promise<boolean> {
   if (!write) return true;
   const { events } = it.app;
@@ -103,7 +103,7 @@ const later = ({ ports, envelope }: Attempt, write: Write | null): void => {
   if (write) writeLater(ports.client, { id: envelope!.identifier, write });
 };
 
-/** Also of a job that is not known here. */
+/** Also works for an unknown job. */
 function jobOf({ envelope, job: known, run }: Pick<Attempt, 'envelope' | 'job' | 'run'>): RecordedJob {
   const { identifier: id, queue, job, context, priority, issuedAt: createdAt, schedule } = envelope!;
   const facts = messageFactsOf(envelope!);

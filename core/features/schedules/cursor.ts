@@ -1,4 +1,4 @@
-/** Where a schedule stands, kept in the key store between ticks. */
+/** The progress of a schedule, kept in the key store between ticks. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { AlertHost } from '../../kernel/app/alerts.ts';
@@ -8,12 +8,12 @@ import { peek } from '../../kit/records/peek.ts';
 import type { Skipped } from './skip.ts';
 
 export interface Cursor {
-  /** Until then all that fell due was enqueued, or left out. */
+  /** All times up to this one were enqueued or skipped. */
   readonly at: number;
   readonly lastId: string | null;
-  /** The last moments without a job, oldest first. */
+  /** The last times without a job, oldest first. */
   readonly skipped?: readonly Skipped[];
-  /** Since then nothing is enqueued; absent = it is not paused. */
+  /** Paused since then; absent = not paused. */
   readonly pausedAt?: number;
 }
 
@@ -31,7 +31,7 @@ export function scheduleNamed({ schedules }: Pick<App, 'schedules'>, name: strin
   throw new LongshoreError('OPTION', `Expected the name of a schedule, got ${shown(name)}.`);
 }
 
-/** `never`: no tick has seen it. `ticking`: a tick is at it, or has died in it a moment ago. */
+/** `never`: no tick has handled it. `ticking`: a tick is handling it, or died just now. */
 export async function readCursor(
   { app, stores }: Pick<AlertHost, 'app' | 'stores'>,
   schedule: string,

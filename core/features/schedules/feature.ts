@@ -1,4 +1,4 @@
-/** Schedules in code, and those that are made at run time. */
+/** Schedules in code, and schedules created at run time. */
 
 import { door, verbsOf } from '../../base/lazy.ts';
 import type { Schedules } from '../../kernel/app/stored-schedule.ts';

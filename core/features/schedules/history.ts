@@ -1,4 +1,4 @@
-/** The history of a schedule: the jobs it enqueued, from their records, and the moments it skipped, from its cursor. */
+/** The history of a schedule: the jobs that it enqueued, from their records, and the times that it skipped, from its cursor. */
 
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord } from '../../contract/store.ts';
@@ -15,38 +15,38 @@ export interface ScheduleRun {
   readonly id: string;
   /** Epoch ms. */
   readonly dueAt: number;
-  /** How long after that its job was enqueued. */
+  /** How long after `dueAt` the job was enqueued. */
   readonly lateMs: number;
   readonly status: JobStatus;
   readonly attempts: number;
-  /** The duration of the last attempt that has ended; `null` = none has. */
+  /** The duration of the last ended attempt; `null` = none has ended. */
   readonly durationMs: number | null;
-  /** More than twice the median of the completed ones here, of which there are at least five. */
+  /** More than twice the median of the completed runs listed here, if there are at least five. */
   readonly slow: boolean;
   readonly error: string | null;
 }
 
 export interface SkippedMoments {
   readonly kind: 'skipped';
-  /** The first and the last of them. */
+  /** The first and the last skipped time. */
   readonly dueAt: number;
   readonly lastDueAt: number;
   /** At most 10,000. */
   readonly count: number;
   readonly reason: Skipped['reason'];
-  /** The unfinished job that was in the way. */
+  /** The unfinished job that caused it. */
   readonly id: string | null;
 }
 
 export interface ScheduleHistory {
   readonly schedule: string;
-  /** Until then all that fell due was enqueued or left out; `null` = no tick has seen it, or one is at it now. */
+  /** All times up to this one were enqueued or skipped; `null` = no tick has handled it, or one is handling it now. */
   readonly checkedAt: number | null;
-  /** The first moment after that; `null` = there is none, it is paused, or `checkedAt` is not known. */
+  /** The next time after `checkedAt`; `null` = there is none, it is paused, or `checkedAt` is not known. */
   readonly nextAt: number | null;
-  /** Since then it is paused; `null` = it is not, or `checkedAt` is not known. */
+  /** Paused since then; `null` = it is not, or `checkedAt` is not known. */
   readonly pausedAt: number | null;
-  /** The last job that a tick has enqueued, also when its record is kept no more; `null` = none, or `checkedAt` is not known. */
+  /** The last job that a tick has enqueued, even if its record was removed; `null` = none, or `checkedAt` is not known. */
   readonly lastId: string | null;
   /** Newest first. Jobs are listed as long as their records are kept. */
   readonly entries: readonly (ScheduleRun | SkippedMoments)[];
@@ -62,7 +62,7 @@ export async function scheduleHistory(
   return historyOf(client, schedule, { max });
 }
 
-/** @param options pausedSince: of one made at run time, whose row says it; without it the cursor does */
+/** @param options pausedSince: for a schedule created at run time, from its row; otherwise the cursor has it */
 export async function historyOf(
   client: Client,
   schedule: Pick<Schedule, 'name' | 'job' | 'nextAfter'>,
@@ -96,7 +96,7 @@ const skippedMoments = ({ at, lastAt, count, reason, id }: Skipped): SkippedMome
   id: id ?? null,
 });
 
-/** Less is within what a busy machine adds to anything. */
+/** A smaller difference is normal on a busy machine. */
 const leastSlowMs = 100;
 const leastCompared = 5;
 

@@ -1,6 +1,6 @@
 /**
- * A paused schedule enqueues nothing, wherever it is ticked: its cursor says so. Moments that become due until it is resumed are skipped,
- * whatever its `missed` says, and so are moments that were due when it was paused.
+ * A paused schedule enqueues nothing on any host: its cursor is marked. Times that become due before it is resumed are skipped, whatever its
+ * `missed` says, and so are times that were due when it was paused.
  */
 
 import { type Clock, pause } from '../../base/clock.ts';
@@ -12,20 +12,20 @@ import { claimPastReaders } from '../../kit/records/peek.ts';
 import { type Cursor, cursorKey, readCursor, scheduleNamed, storedText } from './cursor.ts';
 import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skip.ts';
 
-/** So short that a tick waits for it, as it does for a reader. */
+/** Short, so that a tick waits for it, as it does for a reader. */
 const holdMs = 2_000;
-/** A host that dies in a tick keeps the others out for 15 s. */
+/** A host that dies in a tick blocks the others for 15 s. */
 const tries = 200;
 const waitMs = 100;
 
-/** Resolves with `false` when it was paused already. Waits for a tick under way. Throws `OPTION` for a schedule the app does not have. */
+/** Resolves with `false` if it was paused already. Waits for a running tick. Throws `OPTION` for a schedule that the app does not have. */
 export async function pauseSchedule(client: Client, name: string): Promise<boolean> {
   return change(client, name, async (cursor, now) =>
     cursor.pausedAt === undefined ? { cursor: { ...cursor, pausedAt: now }, skipped: null } : null,
   );
 }
 
-/** Resolves with `false` when it was not paused. Waits and throws as `pauseSchedule` does. */
+/** Resolves with `false` if it was not paused. Waits and throws as `pauseSchedule` does. */
 export async function resumeSchedule(client: Client, name: string): Promise<boolean> {
   const schedule = scheduleNamed(client.app, name);
   return change(client, name, async ({ pausedAt, ...cursor }, now) =>
@@ -33,7 +33,7 @@ export async function resumeSchedule(client: Client, name: string): Promise<bool
   );
 }
 
-/** Throws `OPTION` for a schedule the app does not have. */
+/** Throws `OPTION` for a schedule that the app does not have. */
 export async function isPaused(client: Client, name: string): Promise<boolean> {
   const home = homeOf(client, scheduleNamed(client.app, name).job) ?? client;
   const cursor = await settled(client.app.clock, name, async () => {
@@ -43,7 +43,7 @@ export async function isPaused(client: Client, name: string): Promise<boolean> {
   return cursor !== 'never' && cursor.pausedAt !== undefined;
 }
 
-/** Also skips moments that became due in the pause and that no tick saw. */
+/** Also skips times that became due in the pause and that no tick handled. */
 async function withoutThePause(schedule: Schedule, cursor: Cursor, now: number): Promise<Change> {
   const skipped = await skippedIn(schedule, cursor.at, now, 'paused');
   const all = skipped ? { skipped: withSkipped(cursor.skipped ?? [], skipped) } : {};
@@ -96,7 +96,7 @@ async function change(
   return changed !== null;
 }
 
-/** Asks again while a tick is at it. */
+/** Retries while a tick is running. */
 async function settled<T>(clock: Clock, name: string, ask: () => Promise<T | null>): Promise<T> {
   for (let left = tries; left > 0; left--) {
     const found = await ask();

@@ -1,4 +1,4 @@
-/** Enqueues a job for each moment of a schedule since the last tick, once across all hosts. */
+/** Enqueues a job for each due time of a schedule since the last tick, once across all hosts. */
 
 import { config } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
@@ -13,14 +13,14 @@ import { claimPastReaders } from '../../kit/records/peek.ts';
 import { type Cursor, cursorKey, stored } from './cursor.ts';
 import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skip.ts';
 
-/** One tick may be this late before `missed: 'skip'` leaves its moments out. */
+/** How late a tick may be before `missed: 'skip'` skips its times. */
 const graceMs = 90_000;
-/** The most moments of one schedule that one tick enqueues; the next tick continues. */
+/** The most jobs of one schedule that one tick enqueues; the next tick continues. */
 const maxPerTick = 1000;
-/** After a host died in a tick, the others wait for this time. */
+/** If a host dies in a tick, the others wait for this time. */
 const holdMs = 15_000;
 
-/** Since when the lock of another host has kept this one out of a schedule. */
+/** Since when another host's lock has blocked this one from a schedule. */
 const keptOut = new WeakMap<Schedule, number>();
 
 /** Implements `tick()`. */
@@ -30,7 +30,7 @@ export async function enqueueSchedules(app: App, client: Client, at?: number): P
     const home = homeOf(client, schedule.job);
     if (!home) continue; // another process ticks it
     try {
-      // Without an answer this host's clock counts: another backend may take the job, if the keys are not kept in this one.
+      // If there is no answer, this host's clock is used: another backend may take the job, if the keys are not kept in this one.
       const now = at ?? (await home.backend.now?.().catch(() => null)) ?? app.clock.now();
       const ticked = await tickOne(app, home, schedule, now);
       if (ticked) ids.push(...ticked.ids);
@@ -44,18 +44,18 @@ export async function enqueueSchedules(app: App, client: Client, at?: number): P
 
 interface Ticked {
   readonly ids: string[];
-  /** Until then all that fell due was enqueued, or left out. */
+  /** All times up to this one were enqueued or skipped. */
   readonly at: number;
 }
 
-/** A schedule that was made at run time. */
+/** A schedule created at run time. */
 interface MadeAtRunTime {
-  /** Its moments begin after that, whatever one of the same name has seen before. */
+  /** Its times begin after that, even if an earlier schedule of the same name has a cursor. */
   readonly since?: number;
   readonly context?: JobContext;
 }
 
-/** `null` = another host is at it. */
+/** `null` = another host is ticking it. */
 export async function tickOne(
   app: App,
   client: Client,
@@ -76,9 +76,9 @@ export async function tickOne(
   const claim = await claimPastReaders(keys, app.clock, key, owner, holdMs);
   if (claim.state !== 'claimed') {
     if (!keptOut.has(schedule)) keptOut.set(schedule, now);
-    return null; // another host is at it, or has died
+    return null; // another host is ticking it, or died doing so
   }
-  // A schedule that was never seen before starts now: deploying a yearly report must not run last year's.
+  // A new schedule starts now: deploying a yearly report must not run last year's.
   let cursor: Cursor = claim.value === null ? { at: since ?? now, lastId: null } : JSON.parse(claim.value);
   if (since !== undefined && since > cursor.at) {
     const { pausedAt: _, ...others } = cursor;
@@ -102,7 +102,7 @@ export async function tickOne(
       const at = app.clock.now();
       if (at > heldUntil - holdMs / 2) {
         heldUntil = at + holdMs;
-        if (!(await keys.extend(key, owner, heldUntil))) break; // another host goes on from the last cursor
+        if (!(await keys.extend(key, owner, heldUntil))) break; // another host continues from the last cursor
       }
       const busy =
         schedule.overlap === 'skip' && cursor.lastId !== null
@@ -121,7 +121,7 @@ export async function tickOne(
       ids.push(id);
       app.events.emit({ type: 'schedule.enqueued', schedule: schedule.name, dueAt, id });
     }
-    // Never back: a host whose clock is behind must not enqueue a moment again.
+    // Never backwards: a host whose clock is behind must not enqueue a time again.
     if (moments.length < maxPerTick) cursor = { ...cursor, at: Math.max(cursor.at, now) };
     keptOut.delete(schedule);
   } finally {
@@ -134,8 +134,8 @@ export async function tickOne(
 }
 
 /**
- * A time shortly before the last moment. For `missed: 'one'` only the last moment counts, and walking to it through a
- * month of seconds takes croner more than a minute.
+ * A time shortly before the last due time. For `missed: 'one'` only the last one counts, and iterating over a month of seconds takes croner more
+ * than a minute.
  */
 async function lastStretch(schedule: Schedule, since: number, now: number): Promise<number> {
   for (let backMs = 60_000; now - backMs > since; backMs *= 2) {
@@ -145,7 +145,7 @@ async function lastStretch(schedule: Schedule, since: number, now: number): Prom
   return since;
 }
 
-/** A tick that comes every minute is not late, and asks nothing here. */
+/** Reports a late tick. A tick that comes every minute computes nothing here. */
 async function announceLate({ events }: App, schedule: Schedule, since: number, now: number): Promise<void> {
   if (now - since <= graceMs) return;
   const dueAt = await schedule.nextAfter(since);
@@ -153,14 +153,14 @@ async function announceLate({ events }: App, schedule: Schedule, since: number, 
   events.emit({ type: 'schedule.late', schedule: schedule.name, dueAt, lateMs: now - dueAt });
 }
 
-/** The moments to enqueue, and the missed ones before them that are skipped. */
+/** The times to enqueue, and the missed times before them that are skipped. */
 async function momentsSince(
   schedule: Schedule,
   since: number,
   now: number,
 ): Promise<{ readonly moments: number[]; readonly without: Skipped | null }> {
   const moments: number[] = [];
-  // A moment that became due while a lock kept this host out is not missed: it would have ticked.
+  // A time that became due while a lock blocked this host is not missed: the host would have ticked.
   const until = Math.max(keptOut.get(schedule) ?? now, now - graceMs);
   const from =
     schedule.missed === 'all'

@@ -1,15 +1,15 @@
-/** Moments of a schedule for which no job was enqueued: counted, and the last ones kept with its cursor. */
+/** Times of a schedule for which no job was enqueued: counted, and the last ones kept with its cursor. */
 
 import type { App } from '../../kernel/app/app.ts';
 import type { Schedule } from '../../kernel/app/schedule.ts';
 
 export interface Skipped {
-  /** The first and the last of them, epoch ms. */
+  /** The first and the last time, epoch ms. */
   readonly at: number;
   readonly lastAt: number;
   /** At most 10,000. */
   readonly count: number;
-  /** The last job was unfinished; nothing ticked in time; or the schedule was paused. */
+  /** `overlap`: the last job was unfinished. `missed`: no tick came in time. `paused`: the schedule was paused. */
   readonly reason: 'overlap' | 'missed' | 'paused';
   /** The id of the unfinished job. */
   readonly id?: string;
@@ -18,7 +18,7 @@ export interface Skipped {
 const mostKept = 50;
 const mostCounted = 10_000;
 
-/** Appended to the others. Moments that the same job was in the way of, or one pause, are one entry, also over many ticks. */
+/** Adds an entry. Times skipped because of the same job or the same pause are one entry, even over many ticks. */
 export function withSkipped(all: readonly Skipped[], one: Skipped): Skipped[] {
   const last = all.at(-1);
   const isSame = one.reason !== 'missed' && last?.reason === one.reason && last.id === one.id;
@@ -32,7 +32,7 @@ export function announceSkipped({ events }: App, schedule: Schedule, one: Skippe
   events.emit({ type: 'schedule.skipped', schedule: schedule.name, reason, dueAt, lastDueAt, count });
 }
 
-/** The moments after `after` and up to `until`; `null` = there are none. */
+/** The due times after `after` and up to `until`; `null` = there are none. */
 export async function skippedIn(
   schedule: Schedule,
   after: number,
@@ -49,7 +49,7 @@ export async function skippedIn(
   }
   for (let next = await schedule.nextAfter(at); next !== null && next <= until; count++) {
     lastAt = next;
-    // Counting goes on for a quarter of a second at most, and jobs run in between.
+    // Counting takes a quarter of a second at most; jobs run in between.
     if (count === mostCounted) return { at, lastAt: until, count, reason };
     if (count % 250 === 0) await new Promise(setImmediate);
     next = await schedule.nextAfter(next);

@@ -1,4 +1,4 @@
-/** Checks of a step where its code runs: in the worker, or in an isolate. */
+/** Checks of a step, made where its code runs: in the worker or in an isolate. */
 
 import { checkOptions } from '../../base/checks.ts';
 import { LongshoreError, PermanentError, shown } from '../../base/errors.ts';
@@ -19,7 +19,7 @@ export function checkStep(work: unknown, options: StepOptions): asserts work is 
     throw new LongshoreError('OPTION', `Expected ctx.step(name, function), got ${shown(work)}.`);
 }
 
-/** As JSON; `null` = nothing. Its effect has happened: to try again would only repeat that. */
+/** The result as JSON; `null` = nothing. An invalid result is a permanent error, because the effect has happened and a retry would repeat it. */
 export function resultText(name: string, value: unknown): string | null {
   if (value === undefined) return null;
   try {

@@ -1,4 +1,4 @@
-/** `client.emit()`: brings an event to the jobs that wait for it. */
+/** `client.emit()`: delivers an event to the jobs that wait for it. */
 
 import { checkOptions, isName, namePattern } from '../../base/checks.ts';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
@@ -11,7 +11,7 @@ import { deliver, type EventWaiter } from './waiters.ts';
 
 const longestKey = 256;
 const longestKeepMs = 30 * 86_400_000;
-/** Each job that gets it keeps it among its steps. */
+/** The longest payload in characters. Each job that receives the event keeps it among its steps. */
 const mostLetters = 65_536;
 
 export type EmittingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
@@ -30,7 +30,7 @@ export function checkEvent(event: string, key: string | null): void {
 /** The prefix of events that Longshore emits itself. */
 const ownEvents = 'longshore.';
 
-/** Like `client.emit()`. Refuses our own events, because a job trusts what they say about a batch. */
+/** Implements `client.emit()`. Refuses Longshore's own events, because a job trusts their content. */
 export async function emit(...call: Parameters<typeof bring>): Promise<number> {
   const [, event] = call;
   if (typeof event === 'string' && event.startsWith(ownEvents))
@@ -42,9 +42,9 @@ export async function emit(...call: Parameters<typeof bring>): Promise<number> {
 }
 
 /**
- * Resolves with the number of jobs that got it. Backends may share a store: each is asked to wake the jobs that got it.
+ * Resolves with the number of jobs that received it. Backends may share a store: each is asked to wake the jobs.
  *
- * @param tenantId reaches only jobs of this tenant; `null` = of all and of none
+ * @param tenantId reaches only jobs of this tenant; `null` = all jobs
  */
 export async function bring(
   clients: readonly EmittingClient[],
@@ -91,7 +91,7 @@ export async function bring(
   );
 }
 
-/** A job that is not in its queue at this moment looks for itself when it is back. */
+/** A job that is not in its queue at this moment checks by itself when it is back. */
 async function wake({ pending }: Client['backend'], jobs: readonly EventWaiter[]): Promise<void> {
   await pending?.change(
     jobs.map(({ id, queue }) => ({ id, queue })),

@@ -26,9 +26,9 @@ import { ownSteps } from './own-steps.ts';
 import { type Parked, type RunSteps, runSteps } from './run-steps.ts';
 import { register } from './waiters.ts';
 
-/** A job that is never woken checks again after as long as it has waited. */
+/** A job that cannot be woken checks again after as long as it has waited. */
 const alone = { leastMs: 1_000, mostMs: 60_000 };
-/** A job that is woken also checks now and then: the emitter may die before it wakes the job. */
+/** A job that can be woken also checks at times: the emitter may die before it wakes the job. */
 const longestParkMs = 3_600_000;
 const longestName = 100;
 
@@ -59,7 +59,7 @@ export async function step(
   return resultOf(remembered);
 }
 
-/** One that has failed may be tried again by the same attempt. */
+/** A failed step may be repeated by the same attempt. */
 async function tried<T>(it: Admitted, name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -81,7 +81,7 @@ export async function sleep(it: Admitted, time: number | string): Promise<void> 
     park(it, { until: found.until, forEvent: false }, `sleeps until ${new Date(found.until).toISOString()}`);
 }
 
-/** @param already gives the payload of what has happened before it was waited for; `null` = it has not */
+/** @param already returns the payload of an event that happened before the wait; `null` = it has not happened */
 export async function waitFor(
   it: Admitted,
   event: string,
@@ -102,7 +102,7 @@ export async function waitFor(
   if (!isWait(found)) return notA('wait', found);
   if (isPending(found) && found.until > at) {
     const { until } = found;
-    // Each time anew: a crash may have come between the two writes.
+    // Registered at each attempt: a crash may have come between the two writes.
     const { identifier: id, context } = envelope;
     const mine = context?.tenantId === undefined ? {} : { tenantId: context.tenantId };
     const waiter = { id, queue: run.lease.queue, step: name, until, ...mine };
@@ -122,14 +122,14 @@ export async function waitFor(
   return park(it, { until: asks, forEvent: true }, `waits for event "${event}"`);
 }
 
-/** An event from before the wait: read after the wait is registered, so that none is missed. */
+/** An event from before the wait: checked after the wait is registered, so that none is missed. */
 async function happened(it: Admitted, already: () => Promise<unknown>): Promise<WaitStep['got'] | null> {
   const payload = await answered(it, 'The store', already());
   return payload === null ? null : { at: it.app.clock.now(), payload };
 }
 
 const isPending = ({ got, over }: WaitStep): boolean => got === undefined && over === undefined;
-/** The first event stays. */
+/** The first event is kept. */
 const settled = (step: WaitStep, end: Pick<WaitStep, 'got' | 'over'>): WaitStep =>
   isPending(step) ? { ...step, ...end } : step;
 
@@ -139,7 +139,7 @@ function lengthOf(what: string, time: unknown): number {
   throw new LongshoreError('OPTION', `Expected ${what} to be 366 days at most, got ${shown(time)}.`);
 }
 
-/** Throws where a step must not begin, else resolves with what the job remembers. */
+/** Throws if a step must not begin, else resolves with the remembered steps. */
 async function enter(it: Admitted, name: string): Promise<StepLog> {
   checkStepName(name);
   const steps = stepsOf(it);
@@ -189,12 +189,12 @@ function stepsOf(it: Admitted): RunSteps {
       for (const tx of open) void tx.rollback();
     },
   };
-  steps.log.catch(() => {}); // the next call of a step reports it
+  steps.log.catch(() => {}); // the next step reports it
   run.steps = steps;
   return steps;
 }
 
-/** A token or a key may be as long as a text of its own. */
+/** A token or a key may be very long. */
 const digestOf = (text: string): string => crypto().createHash('sha256').update(text).digest('base64url');
 
 function waitName(event: string, key: string | null): string {
@@ -222,7 +222,7 @@ function ours(it: Admitted, step: RememberedStep | null): RememberedStep {
   return step;
 }
 
-/** Another attempt has the job: this one ends and settles nothing. */
+/** Another attempt has the job: this one ends without settling. */
 function lost({ run }: Admitted): LongshoreError {
   run.end('lease-lost');
   return abortReason('lease-lost');
@@ -231,7 +231,7 @@ function lost({ run }: Admitted): LongshoreError {
 function park(it: Admitted, how: Pick<Parked, 'until' | 'forEvent'>, what: string): never {
   const steps = runSteps(it.run);
   const error = new SnoozeError(Math.max(0, how.until - it.app.clock.now()), `The job ${what}.`);
-  // The first of several waits to end wakes the job.
+  // The job runs again at the end of its first wait.
   if (steps.parked === null || how.until < steps.parked.until)
     steps.parked = {
       until: how.until,
@@ -254,7 +254,7 @@ const resultOf = (step: RememberedStep): unknown => ('value' in step ? step.valu
 const kindOf = (step: RememberedStep): 'step' | 'sleep' | 'wait' =>
   isWait(step) ? 'wait' : isSleep(step) ? 'sleep' : 'step';
 
-/** A release that has used a name anew. */
+/** The name is used for another kind of step: a new release has reused it. */
 function notA(kind: 'step' | 'sleep' | 'wait', found: RememberedStep): never {
   throw config(
     `Expected ${shown(found.name)} to be remembered as a ${kind}, got a ${kindOf(found)} of an earlier release. Give the new one a name of its own.`,
@@ -264,8 +264,8 @@ function notA(kind: 'step' | 'sleep' | 'wait', found: RememberedStep): never {
 type Texts = (tx: JobTransaction['sql']) => StepStore;
 
 /**
- * Resolves with what is remembered in the end; `null` = another attempt has the job, and all is undone. When the answer to the commit is lost, the
- * step fails and the next try finds what became of it.
+ * Resolves with the stored step; `null` = another attempt has the job, and everything was rolled back. If the answer to the commit is lost, the
+ * step fails, and the next try finds out whether it was committed.
  */
 async function inTransaction(
   it: Admitted,
@@ -278,17 +278,17 @@ async function inTransaction(
   const { open } = runSteps(it.run);
   const beginning = begin();
   const tx = await answered(it, 'The database', beginning, it.job.timeoutMs).catch((error) => {
-    beginning.then((late) => late.rollback()).catch(() => {}); // one that comes too late must not stay open
+    beginning.then((late) => late.rollback()).catch(() => {}); // a late transaction must not stay open
     throw error;
   });
   open.add(tx);
   try {
-    mayBegin(it); // it may have waited long for a connection
+    mayBegin(it); // waiting for a connection may have taken long
     const step = done(await work({ ...given, tx: tx.sql }));
     return await log.putWith((write) => tx.commit(it.run.lease, (inside) => write(within(inside))), step);
   } finally {
     open.delete(tx);
-    await tx.rollback(); // nothing, when it has committed
+    await tx.rollback(); // no effect after a commit
   }
 }
 

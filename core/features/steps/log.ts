@@ -5,7 +5,7 @@ import { LongshoreError, PermanentError } from '../../base/errors.ts';
 import type { StepStore, StepText } from '../../contract/derived/steps.ts';
 import { type Swap, swap } from '../../kit/records/swap.ts';
 
-/** A step that has ended, with what it returned. */
+/** A step that has ended, with its result. */
 export interface DoneStep {
   readonly name: string;
   /** When it ended, epoch ms. */
@@ -25,7 +25,7 @@ export interface WaitStep extends SleepStep {
   readonly key: string | null;
   /** The received event. */
   readonly got?: { readonly payload?: unknown; readonly at: number };
-  /** Nothing has come in time. */
+  /** No event came in time. */
   readonly over?: true;
 }
 
@@ -35,7 +35,7 @@ export interface StoredLog {
   /** A digest of the token of the lease that may write. */
   readonly owner: string;
   readonly attempt: number;
-  /** When that lease was to end, as it was given out. */
+  /** The original end of that lease. */
   readonly leaseUntil: number;
   readonly steps: readonly RememberedStep[];
 }
@@ -62,25 +62,25 @@ interface WaitingPut extends Put {
 /** The stored step; `null` = another attempt has the job; an error = the steps would be too large. */
 type Written = RememberedStep | PermanentError | null;
 
-/** Room that a signature takes, at most: the longest `kid`, and the digits. */
+/** The most bytes of a signature: the longest `kid`, and the digits. */
 const sealBytes = 256;
-/** All that a job remembers, in bytes: with its signature a store may hold no more in one piece. */
+/** The most bytes of a job's steps: a store may hold no more, with the signature, in one item. */
 export const mostBytes = 262_144 - sealBytes;
-/** As long as dead letters are kept, and some days: what a job leaves behind that was never seen to end. */
+/** Longer than dead letters are kept, for steps of jobs whose end was never seen. */
 const keepMs = 100 * 86_400_000;
 
 export const nameOfJob = (id: string): string => `job:${id}`;
 
 export const isWait = (step: RememberedStep): step is WaitStep => 'event' in step;
 export const isSleep = (step: RememberedStep): step is SleepStep => 'until' in step && !isWait(step);
-/** It stands open: an event may still come. */
+/** Whether an event may still arrive for it. */
 export const isOpen = (step: RememberedStep, now: number): step is WaitStep =>
   isWait(step) && step.got === undefined && !step.over && step.until > now;
 
 export const stepsIn = (text: string | null): readonly RememberedStep[] =>
   text === null ? [] : (JSON.parse(text) as StoredLog).steps;
 
-/** Puts it in the place of one with its name. */
+/** Adds the step, or replaces the one with its name. */
 const withStep = (steps: readonly RememberedStep[], step: RememberedStep): RememberedStep[] =>
   steps.some(({ name }) => name === step.name)
     ? steps.map((one) => (one.name === step.name ? step : one))
@@ -91,14 +91,14 @@ export function swapped<T>(answer: T, log: StoredLog, now: number): Swap<T> {
   return { answer, text: JSON.stringify(log), endsAt: Math.ceil(lastEnd + keepMs) };
 }
 
-/** The steps of one job, in the hands of one attempt. */
+/** The steps of one job, for one attempt. */
 export class StepLog {
   readonly #store: StepStore;
   readonly #clock: Clock;
   readonly #who: LogOwner;
   #known: StepText | null = null;
   #steps: readonly RememberedStep[] = [];
-  /** One write at a time: each writes over what the one before it wrote. */
+  /** One write at a time: each overwrites the previous one. */
   #last: Promise<unknown> = Promise.resolve();
   readonly #waiting: WaitingPut[] = [];
 
@@ -109,8 +109,8 @@ export class StepLog {
   }
 
   /**
-   * From then on only this owner may write. `null` = a later attempt has the job: this one woke up late. An earlier attempt is taken for
-   * a job that begins anew, as a retried dead letter does, when its lease ends later.
+   * Opens the log; from then on only this owner may write. `null` = a later attempt has the job, because this one woke up late. If an attempt
+   * with a lower number has a lease that ends later, the job has started again, as a retried dead letter does.
    */
   static async open(store: StepStore, clock: Clock, who: LogOwner): Promise<StepLog | null> {
     const log = new StepLog(store, clock, who);
@@ -134,8 +134,8 @@ export class StepLog {
   }
 
   /**
-   * Remembers what `change` makes of the step. Resolves with what is remembered then; `null` = another attempt has the job, or it has ended, and
-   * nothing was written. Rejects with `PermanentError` when the job would remember too much.
+   * Changes a step. Resolves with the stored step; `null` = another attempt has the job, or it has ended, and nothing was written. Rejects with
+   * `PermanentError` if the steps would be too large.
    */
   async put(name: string, change: Change): Promise<RememberedStep | null> {
     return new Promise((resolve, reject) => {
@@ -144,7 +144,7 @@ export class StepLog {
     });
   }
 
-  /** All that wait: steps that end while a write is under way share the next one. */
+  /** Writes all waiting steps: steps that end during a write share the next one. */
   async #putAll(): Promise<void> {
     const puts = this.#waiting.splice(0);
     try {
@@ -161,9 +161,9 @@ export class StepLog {
   }
 
   /**
-   * Remembers a step together with all else that `commit` commits: it calls back with the same store inside its transaction, and answers
-   * whether it has committed. Never over a step that is remembered already: then nothing of this one is committed, and that one is given
-   * back. Resolves and rejects as `put` does, and rejects with what `commit` does.
+   * Stores a step in a transaction. `commit` calls back with the store inside its transaction, and resolves with whether it has committed. A
+   * stored step is never overwritten: then nothing is committed, and the stored step is returned. Resolves and rejects as `put` does, and
+   * rejects with the errors of `commit`.
    */
   async putWith(
     commit: (write: (store: StepStore) => Promise<boolean>) => Promise<boolean>,
@@ -207,7 +207,7 @@ export class StepLog {
     return stepsIn(found?.text ?? null);
   }
 
-  /** The job has ended for good. Steps that another attempt has written meanwhile stay. */
+  /** Removes the steps of a job that has ended for good. Steps that another attempt has written meanwhile stay. */
   async forget(): Promise<void> {
     const { owner, id } = this.#who;
     await this.#last;
@@ -240,7 +240,7 @@ function applied(found: StoredLog, puts: readonly Put[], now: number): Swap<read
   return { answer: [refusal] };
 }
 
-/** Adds the steps for which there is room. */
+/** Adds the steps that fit. */
 function oneByOne(found: StoredLog, puts: readonly Put[], now: number): Swap<readonly Written[]> {
   let log = found;
   const answer = puts.map((put) => {
@@ -255,8 +255,8 @@ const isTooMuch = (text: string): boolean =>
   text.length * 3 > mostBytes && Buffer.byteLength(text) > mostBytes;
 
 /**
- * Gives an event to the open waits of a job. Resolves with their names: none when it waits no more. Rejects with `LIMIT` when the job would
- * remember too much.
+ * Delivers an event to the open waits of a job. Resolves with their names; empty if the job no longer waits. Rejects with `LIMIT` if the steps
+ * would be too large.
  */
 export async function deliverTo(
   store: StepStore,

@@ -1,4 +1,4 @@
-/** The steps of a job that moves from one queue to another. It runs on neither side meanwhile. */
+/** The steps of a job that moves from one queue to another. The job runs on neither side meanwhile. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { StepStore } from '../../contract/derived/steps.ts';
@@ -6,7 +6,7 @@ import { swap } from '../../kit/records/swap.ts';
 import { deliverTo, isOpen, isWait, nameOfJob, type RememberedStep, type StoredLog, swapped } from './log.ts';
 import { register } from './waiters.ts';
 
-/** Owns a log that no attempt has begun to write on this side. Digests, which own the others, are longer. */
+/** The owner of a log that no attempt on this side has written to. All other owners are digests, which are longer. */
 const nobody = 'moved';
 
 const logIn = (text: string): StoredLog => JSON.parse(text) as StoredLog;
@@ -15,8 +15,8 @@ export const hasLog = async (store: StepStore, id: string): Promise<boolean> =>
   (await store.read(nameOfJob(id))) !== null;
 
 /**
- * Copies what the job remembers, and its waits. From then on no attempt that is late writes at the origin. Again is the same; at the goal nothing is
- * written over that an attempt has begun to write. `false` = the job remembers nothing.
+ * Copies the job's steps and its waits. From then on no late attempt can write at the origin. May be repeated: steps that an attempt has written
+ * at the target are not overwritten. `false` = the job has no steps.
  */
 export async function copySteps(
   from: StepStore,
@@ -48,15 +48,15 @@ export async function copySteps(
   return true;
 }
 
-/** The event that a wait received at the target, after a killed move had written it there. */
+/** The event that a wait received at the target after an interrupted move. */
 function received(step: RememberedStep, theirs: StoredLog | null): RememberedStep | undefined {
   if (!isWait(step) || step.got) return undefined;
   return theirs?.steps.find((one) => one.name === step.name && isWait(one) && one.got);
 }
 
 /**
- * Removes what the job has left at its origin. An event that came there after the copy is brought behind: `true` = one was, so the job
- * may go on at once.
+ * Removes the steps at the origin. An event that arrived there after the copy is delivered at the target: `true` = there was one, so the job may
+ * continue at once.
  */
 export async function leaveSteps(from: StepStore, to: StepStore, clock: Clock, id: string): Promise<boolean> {
   const name = nameOfJob(id);
@@ -72,7 +72,7 @@ export async function leaveSteps(from: StepStore, to: StepStore, clock: Clock, i
   return woken;
 }
 
-/** Removes the copy of a job that stays where it was. */
+/** Removes the copy of a job that was not moved. */
 export async function dropCopy(to: StepStore, id: string): Promise<void> {
   await swap(to, nameOfJob(id), undefined, (text) => ({
     answer: null,

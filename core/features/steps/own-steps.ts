@@ -1,11 +1,11 @@
-/** The step store in the hands of an attempt: one that reads what does not verify ends there. */
+/** The step store for an attempt. The attempt ends if it reads a text that does not verify. */
 
 import type { StepStore } from '../../contract/derived/steps.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
 import { runSteps } from './run-steps.ts';
 import { sealedSteps } from './seal.ts';
 
-/** With the first text that does not verify the job becomes a dead letter, whatever its handler does with the error. */
+/** After the first text that does not verify, the job becomes a dead letter, even if its handler catches the error. */
 export function ownSteps({ ports, app, run }: Admitted): StepStore {
   return sealedSteps(ports.client.stores.steps!, app, (error) => {
     const steps = runSteps(run);

@@ -1,6 +1,6 @@
 /**
- * The texts of steps and events as a store keeps them: signed, like every envelope, and bound to the name they are kept under. Write access to
- * the store is not enough to make a handler believe another result. Loaded with the first step, event or move.
+ * Signs the texts of steps and events in the store, as every envelope is signed, together with their name. Write access to the store is not
+ * enough to make a handler accept another result. Loaded with the first step, event or move.
  */
 
 import { LongshoreError } from '../../base/errors.ts';
@@ -12,10 +12,10 @@ import type { App } from '../../kernel/app/app.ts';
 const subjectOf = (name: string): string => `longshore steps ${name} `;
 
 /**
- * The same store for callers that see only the texts inside the signatures. Texts are verified before they are parsed. `read` rejects with `SIGNATURE` or
- * `UNKNOWN_KEY`, and changes nothing then. Unsigned texts of an earlier release are read while the ring accepts unsigned envelopes.
+ * The same store without the signatures. Texts are verified before they are parsed. `read` rejects with `SIGNATURE` or `UNKNOWN_KEY`, and then
+ * changes nothing. Unsigned texts of an earlier release are accepted while the ring accepts unsigned envelopes.
  *
- * @param refused hears of each text that does not verify
+ * @param refused called with the error for each text that does not verify
  */
 export function sealedSteps(
   store: StepStore,

@@ -19,11 +19,11 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
     const log = await steps.log;
     if (log === null) return;
     if (end.verdict.verb === 'ack') tellUnknown(it, steps, log);
-    // A dead letter keeps its steps, because somebody may retry it.
+    // A dead letter keeps its steps for a retry.
     if (endsForGood(it, end.verdict)) await log.forget();
     else if (steps.parked?.forEvent) await lookAgain(it as Admitted, log);
   };
-  // A text that stays behind expires, and a job that was not woken checks by itself.
+  // A leftover text expires, and a job that was not woken checks by itself.
   await answered(it, 'The step store', work()).catch((cause) => {
     const during = 'ending the steps of a job';
     const { name: backend } = it.ports.client.backend;

@@ -9,17 +9,17 @@ import { isSleep, isWait, nameOfJob, type RememberedStep, stepsIn } from './log.
 export interface StepView {
   readonly name: string;
   readonly state: 'done' | 'slept' | 'sleeps' | 'waits' | 'received' | 'timed out';
-  /** When a step was done, or a sleep or wait began. */
+  /** When the step ended, or when the sleep or wait began. */
   readonly at: number;
   /** The end of a sleep or a wait. */
   readonly until: number | null;
   readonly event: string | null;
   readonly key: string | null;
-  /** The result of the step or the payload of the event, with `[masked]` under names that look like secrets; `null` = nothing. */
+  /** The result of the step or the payload of the event, with `[masked]` under names that look like secrets; `null` = none. */
   readonly value: unknown;
 }
 
-/** In the order in which they began. Empty for a job that has none, or has ended well. */
+/** In the order in which they began. Empty if the job has none, or has completed. */
 export async function stepsOf(
   { steps }: Pick<Stores, 'steps'>,
   id: string,
@@ -41,7 +41,7 @@ function viewOf(step: RememberedStep, now: number): StepView {
   return { ...view, state: 'done', value: masked(('value' in step ? step.value : null) ?? null) };
 }
 
-/** Why it waits: empty unless it sleeps or waits for an event. */
+/** Why the job waits; empty unless it sleeps or waits for an event. */
 export function whySleeps(steps: readonly StepView[], now: number): string[] {
   return steps.flatMap(({ state, until, event, key }) => {
     if (state !== 'sleeps' && state !== 'waits') return [];
@@ -52,7 +52,7 @@ export function whySleeps(steps: readonly StepView[], now: number): string[] {
   });
 }
 
-/** Why jobs of a page sleep or wait for an event, by id. No record says so: the steps of each delayed job are read. */
+/** Why jobs of a page sleep or wait for an event, by id. Records do not contain it, so the steps of each delayed job are read. */
 export async function sleepersOf(
   stores: Pick<Stores, 'steps'>,
   jobs: readonly Pick<JobRecord, 'id' | 'status' | 'runAt'>[],

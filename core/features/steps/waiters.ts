@@ -1,4 +1,4 @@
-/** Who waits for an event: one text for each event and key. */
+/** The jobs that wait for an event: one text per event and key. */
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -20,7 +20,7 @@ export interface EventWaiter {
 export type Got = NonNullable<WaitStep['got']>;
 
 interface StoredEvent {
-  /** For those that begin to wait until then. */
+  /** An event kept for jobs that begin to wait before `until`. */
   readonly kept: (Got & { readonly until: number }) | null;
   readonly waiters: readonly EventWaiter[];
 }
@@ -53,7 +53,7 @@ function textOf(found: StoredEvent): { readonly text: string | null; readonly en
 const isSame = (a: EventWaiter, b: EventWaiter): boolean =>
   a.id === b.id && a.step === b.step && a.until === b.until;
 
-/** Registers a wait. Resolves with an event that was kept for it; then it waits no more. Throws `LIMIT` when too many wait. */
+/** Registers a wait. Resolves with an event that was kept for it; then it waits no longer. Throws `LIMIT` if too many jobs wait. */
 export async function register(
   store: StepStore,
   clock: Clock,
@@ -88,14 +88,14 @@ export interface Emission {
 
 export interface Delivered {
   readonly reached: readonly EventWaiter[];
-  /** Why others did not get it: they wait on. */
+  /** Errors of jobs that did not receive it; they keep waiting. */
   readonly failures: readonly unknown[];
 }
 
 /**
- * Gives the event to all that wait, each at once and once. A call that has failed in the middle may be made again.
+ * Delivers the event to all waiting jobs, to each at most once. A call that failed half-way may be repeated.
  *
- * @param wake called with those that have it now, or had it of a call before that failed. They wait until it has succeeded
+ * @param wake called with the jobs that now have the event, or have it from a failed call. They stay waiters until `wake` has succeeded
  */
 export async function deliver(
   store: StepStore,
@@ -105,7 +105,7 @@ export async function deliver(
 ): Promise<Delivered> {
   const isMeant = (one: EventWaiter) => tenantId == null || one.tenantId === tenantId;
   const name = nameOfEvent(event, key);
-  // Kept first: one that begins to wait meanwhile finds it.
+  // Kept first, so that a job that begins to wait meanwhile finds it.
   const { answer: waiters, now } = await swap<readonly EventWaiter[]>(store, name, undefined, (text) => {
     const found = alive(text, clock.now());
     const meant = found.waiters.filter(isMeant);

@@ -1,4 +1,4 @@
-/** A handler with a transaction of its own: it begins before the run, and the ack commits it. */
+/** A handler with its own transaction: it begins before the run, and the ack commits it. */
 
 import { config } from '../../base/errors.ts';
 import { noTransaction } from '../../kernel/app/job.ts';
@@ -8,17 +8,17 @@ import { ackOf } from '../../kernel/attempt/verdict.ts';
 import type { Feature } from '../feature.ts';
 
 export const transactional = {
-  // A job of a chain gets one when it has run.
+  // A job of a chain gets one after it has run.
   for: ({ job, run }) => job?.transaction === true || run.tx !== null,
 
   async run(it, next) {
     const { run, job } = it;
     const { backend } = it.ports.client;
-    // A backend that cannot begin has failed like one that cannot settle: the lease runs out and the message comes back.
+    // A backend that cannot begin has failed like one that cannot settle: the lease expires and the message comes back.
     if (!backend.begin) throw noTransaction(job, backend);
     const beginning = backend.begin();
     run.tx = await answered(it, 'The database', beginning, job.timeoutMs).catch((error) => {
-      beginning.then((tx) => tx.rollback()).catch(() => {}); // one that comes too late must not stay open
+      beginning.then((tx) => tx.rollback()).catch(() => {}); // a late transaction must not stay open
       throw error;
     });
     const verdict = await next();

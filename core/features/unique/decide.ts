@@ -1,4 +1,4 @@
-/** Which job stands for a call: one of its own, or an earlier one. */
+/** Decides which job a call returns: a new one or an earlier one. */
 
 import { pause } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -12,19 +12,19 @@ import { believed } from '../../kit/records/believe.ts';
 import { checkUnique } from './needs.ts';
 import { rewrite, type Sender, type Standing } from './stored-key.ts';
 
-/** Jobs of the same call that stand and are yet to be sent. */
+/** Jobs of the same call that are not sent yet. */
 export interface Unsent {
   has(id: string): boolean;
   replace(message: OutgoingMessage, uploads: readonly Upload[]): void;
 }
 
-/** If no backend has the job this long after its key was taken, it was never sent: its sender died. */
+/** If no backend has the job this long after its key was taken, its sender died before sending. */
 export const graceMs = 30_000;
-/** For the sender of such a job, whose call takes milliseconds as a rule. */
+/** How long to wait for the sender of such a job, which usually needs milliseconds. */
 const longestWaitMs = 10_000;
-/** How long a key is kept after the time when its job may run. Each call with the key begins that anew. */
+/** How long a key is kept after the time when its job may run. Each call with the key extends it. */
 const keepMs = 7 * 86_400_000;
-/** More jobs that wait under one key are not looked at. */
+/** The most waiting jobs per key that are checked. */
 export const mostIds = 20;
 
 type Status = JobStatus | null;
@@ -38,8 +38,8 @@ const is = (what: keyof typeof statuses, status: Status | undefined): boolean =>
   (statuses[what] as readonly unknown[]).includes(status);
 
 /**
- * Resolves with the id of the job that stands; that of the message = it does, its key is taken, and it must be sent. Throws `CONFIG`
- * where the backend or its store cannot do what is asked, and `BACKEND` while it is not known whether an earlier job was sent.
+ * Resolves with the id of the active job. If that is the message's own id, its key is taken and the message must be sent. Throws `CONFIG` if the
+ * backend or its store does not support the rule, and `BACKEND` if it is not known whether an earlier job was sent.
  */
 export async function decide(client: Sender, unsent: Unsent, message: UniqueMessage): Promise<string> {
   checkUnique(client, message.job, message.unique.rule);
@@ -73,7 +73,7 @@ async function judge(
     return { answer: message.id, standing: { ids, at: now, sent: false, keepUntil } };
   };
   if (!old) return take();
-  // It is asked for once more, because it took long to be sent.
+  // A repeated call for the same message, because sending took long.
   if (!old.sent && old.ids[0] === message.id)
     return { answer: message.id, standing: { ...old, at: now, keepUntil } };
   const seen = await look(client, unsent, time, old);
@@ -87,12 +87,12 @@ async function judge(
     return { answer: old.ids[0]!, standing: old };
   }
   const id = old.ids.find((_, i) => is(time, seen[i]));
-  // Only then several may wait.
+  // Only with `during: 'running'` several jobs may wait.
   const others = time === 'running' ? old.ids.filter((_, i) => is('either', seen[i])) : [];
   if (id === undefined) return take(others);
   const stays = { answer: id, standing: { ...old, keepUntil: Math.max(old.keepUntil, keepUntil) } };
   if (onConflict === 'skip' || (await replace(client, unsent, message, id, old.at))) return stays;
-  // It does not wait: it runs, or it has ended meanwhile.
+  // The job is not waiting: it runs, or has ended meanwhile.
   return time !== 'waiting' && is(time, await statusOf(client, unsent, id)) ? stays : take(others);
 }
 
@@ -113,7 +113,7 @@ async function statusOf({ app, stores: { records } }: Sender, unsent: Unsent, id
   return believed(app, await records.get(id))?.status ?? null;
 }
 
-/** Gives the job that stands what the message says. `false` = it does not wait. */
+/** Replaces the content of the active job by the message's. `false` = the job is not waiting. */
 async function replace(
   client: Sender,
   unsent: Unsent,

@@ -1,4 +1,4 @@
-/** Jobs of which one stands for others: unique jobs and debounce. */
+/** Unique jobs and debounce: one job replaces several calls. */
 
 import { door } from '../../base/lazy.ts';
 import type { Feature } from '../feature.ts';

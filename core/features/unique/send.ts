@@ -1,6 +1,6 @@
 /**
- * Sends the messages that are not duplicates. A key is taken before its job is sent, and freed if sending fails. A frozen sender whose key was
- * taken by another one checks again before it sends, and removes the job if it was already sent.
+ * Sends the messages that are not duplicates. A key is taken before its job is sent, and freed if sending fails. If a sender was suspended and
+ * another one took its key, it checks again before it sends, and removes its job if that was already sent.
  */
 
 import { LongshoreError } from '../../base/errors.ts';
@@ -24,7 +24,7 @@ type Send = (
   uploads: readonly Upload[],
 ) => Promise<SendResult[]>;
 
-/** One result per message, in order: the job that stands for it, new or earlier. @param send for what has to be sent */
+/** One result per message, in order: the id of its active job, new or earlier. @param send sends the remaining messages */
 export async function sendUnique(
   client: Sender,
   messages: readonly MaybeUnique[],
@@ -76,7 +76,7 @@ async function decideAll(
     has: (id) => taken.has(id),
     replace: (message, uploads) => Object.assign(toSend.get(message.id)!, { message, uploads }),
   };
-  // In order where they share a key: then the first or the last of them counts, as it says.
+  // Messages with the same key are handled in order: then the rule decides whether the first or the last one counts.
   const byKey = Map.groupBy(messages.keys(), (i) => messages[i]!.unique?.key);
   byKey.delete(undefined);
   const { clock } = client.app;
@@ -95,18 +95,18 @@ async function decideAll(
         else if (toSend.delete(message.id)) taken.delete(message.id);
       }
     });
-    // Others take the key after `graceMs`. Half of that is left for sending.
+    // Others may take the key after `graceMs`. Half of that is reserved for sending.
     if (clock.now() - since < graceMs / 2) return answers;
   }
 }
 
 interface Sent {
   readonly results: SendResult[];
-  /** Jobs that were taken back, because another one got their key while they were on their way: its id, by theirs. */
+  /** Jobs that were removed because another call took their key while they were sent: from their id to the other job's id. */
   readonly lost: ReadonlyMap<string, string>;
 }
 
-/** A key whose job was not sent is free again; that of one that was sent says so. */
+/** Sends the jobs. Then frees the keys of those that were not sent, and marks the others as sent. */
 async function sendAll(client: Sender, entries: readonly Entry[], send: Send): Promise<Sent> {
   const lost = new Map<string, string>();
   const messages = entries.map(({ message }) => message);
@@ -130,7 +130,7 @@ async function sendAll(client: Sender, entries: readonly Entry[], send: Send): P
   }
 }
 
-/** Others may have taken the key meanwhile: theirs stays. Resolves with the job that stands in place of one that was sent. */
+/** Settles a key. A key that another call has taken meanwhile is left alone. Resolves with the job that replaces a sent one; `null` = none. */
 function settle(
   client: Sender,
   key: string,
@@ -149,16 +149,16 @@ function settle(
   });
 }
 
-/** `false` = it has begun. */
+/** `false` = the job has begun. */
 async function takeBack({ backend, stores }: Sender, { id, queue }: OutgoingMessage): Promise<boolean> {
   const { records } = stores;
   if (!backend.pending) return (await records.cancel(id)) === 'cancelled';
   if (!(await backend.pending.remove({ queue, id }))) return false;
-  if (records.writer) await records.cancel(id); // it does not hear of it from the queue
+  if (records.writer) await records.cancel(id); // a separate store learns nothing from the queue
   return true;
 }
 
-/** Throws `OPTION` for what the call says, `PAYLOAD` for a key that the job makes of its payload. */
+/** Throws `OPTION` for an invalid option, `PAYLOAD` if the job cannot compute its key from the payload. */
 export async function askUnique(
   { job, options, uploads }: Draft,
   value: unknown,
@@ -202,7 +202,7 @@ function keyOfJob({ name, unique }: Job, value: unknown, options: EnqueueOptions
   }
 }
 
-/** Names of queues and jobs have no colon, and a tenant's keys are its own. */
+/** Names of queues and jobs contain no colon. Keys are separate per tenant. */
 function storeKey({ queue, job, tenantId }: OutgoingMessage, key: string): string {
   const own = `unique:${queue}:${job}:${key}`;
   return tenantId === null ? own : `tenant:${tenantId.length}:${tenantId}:${own}`;

@@ -1,4 +1,4 @@
-/** The job that stands for a key, as the key store keeps it. */
+/** The active job of a key, as the key store keeps it. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
@@ -8,19 +8,19 @@ import { holdKey } from '../../kit/metadata.ts';
 export type Sender = Pick<Client, 'app' | 'backend' | 'stores'>;
 
 export interface Standing {
-  /** Its id, and behind it earlier ones that may still run; those are kept with `during: 'running'` alone. */
+  /** The id of the active job, followed by earlier jobs that may still run; those are kept only with `during: 'running'`. */
   readonly ids: readonly string[];
   /** When it took the key. */
   readonly at: number;
-  /** The queue has it. Before that its sender may have died. */
+  /** `true` = the queue has the job. Before that its sender may have died. */
   readonly sent: boolean;
-  /** By the queue's clock, as `at`; stores take moments of this host's. */
+  /** By the queue's clock, like `at`; stores expect times of this host's clock. */
   readonly keepUntil: number;
 }
 
 /**
- * Holds the key while `change` reads, decides and writes, so that no other caller decides meanwhile. Resolves with its result. If it fails,
- * nothing changes.
+ * Holds the key while `change` reads, decides and writes, so that no other caller decides at the same time. Resolves with its result. If it
+ * fails, nothing changes.
  */
 export async function rewrite<Answer>(
   client: Sender,
@@ -40,7 +40,7 @@ export async function rewrite<Answer>(
       standing ? { value: JSON.stringify(standing), keepUntil: standing.keepUntil - aheadMs } : undefined,
     );
   const { answer, standing } = await change(old).catch(async (error) => {
-    await release(old).catch(() => {}); // then the hold ends by itself
+    await release(old).catch(() => {}); // then the hold expires
     throw error;
   });
   if (!(await release(standing)) && standing?.ids[0] !== old?.ids[0])

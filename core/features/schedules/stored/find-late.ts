@@ -1,4 +1,4 @@
-/** Finds late schedules among those made at run time. The cost depends on how many are due, not on how many there are. */
+/** Finds late schedules among those created at run time. The cost depends on how many are due, not on how many exist. */
 
 import { backendError } from '../../../base/failure.ts';
 import type { ScheduleStore, StoredSchedule } from '../../../contract/derived/schedules.ts';
@@ -16,7 +16,7 @@ export async function lateStored(
   now: number,
   mostLateMs: number,
 ): Promise<LateStoredSchedules> {
-  // One that fails is due again within that time.
+  // A failing schedule is due again within that time.
   const rows = await store.due(now + againMs, mostLooked);
   const late = rows
     .map((row) => latenessOf(app, row, now))
@@ -33,7 +33,7 @@ function latenessOf(app: Pick<App, 'keyRing' | 'clock'>, row: StoredSchedule, no
     if (!failure) return { schedule, lateMs, why: null };
     return { schedule, lateMs: now - (failure.since ?? failure.at), why: failure.code };
   } catch (error) {
-    // No tick moves a row that it refuses. Without keys the reason is unknown.
+    // No tick updates a row that it refuses. Without keys the reason is unknown.
     const { code } = backendError('reading a schedule', error);
     return { schedule, lateMs, why: code === 'CONFIG' ? null : code };
   }

@@ -1,4 +1,4 @@
-/** One schedule that was made at run time, for people. */
+/** One schedule created at run time, for people. */
 
 import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
 import { keepsSchedules } from '../../../kernel/enqueue/backends.ts';
@@ -10,11 +10,11 @@ export interface StoredScheduleDetail {
   readonly info: StoredScheduleInfo;
   /** `null` = this app does not have its job. */
   readonly history: ScheduleHistory | null;
-  /** Its next moments, at most `mostNext`; none of one that is paused. */
+  /** Its next due times, at most `mostNext`; none if it is paused. */
   readonly next: readonly number[];
 }
 
-/** `null` = no schedule of this name was made at run time. */
+/** `null` = no schedule of this name was created at run time. */
 export async function showStored(
   client: Client,
   name: string,
@@ -28,7 +28,7 @@ export async function showStored(
   const timing = { timezone, ...(cron !== null && { cron }), ...(everyMs !== null && { everyMs }) };
   const schedule = scheduleOf(name, timing, job);
   const found = await historyOf(client, schedule, { max, pausedSince: pausedAt });
-  // It is due when its row says so: a cursor may be older, of one of the same name that was removed.
+  // The row has the due time: the cursor may belong to a removed schedule of the same name.
   const history = { ...found, nextAt: info.nextAt };
   const next: number[] = [];
   let at = pausedAt === null ? await schedule.nextAfter(client.app.clock.now()) : null;

@@ -1,4 +1,4 @@
-/** The text of a stored schedule. It is signed under the schedule's name: a tick signs jobs that are made of it. */
+/** The text of a stored schedule. It is signed with the schedule's name, because a tick signs jobs that are made from it. */
 
 import { config, LongshoreError, shown } from '../../../base/errors.ts';
 import { toError } from '../../../base/failure.ts';
@@ -12,7 +12,7 @@ import type { Job } from '../../../kernel/app/job.ts';
 import type { Schedule } from '../../../kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
 
-/** Members that say nothing are absent. */
+/** Members without a value are absent. */
 export interface Definition {
   readonly cron?: string;
   readonly everyMs?: number;
@@ -24,13 +24,13 @@ export interface Definition {
   readonly context?: JobContext;
   readonly createdAt: number;
   readonly changedAt: number;
-  /** Its moments begin after that. */
+  /** Its due times begin after that. */
   readonly since: number;
   readonly pausedAt?: number;
   readonly failure?: StoredScheduleInfo['failure'];
 }
 
-/** How far below that a store can keep is what a definition may be, in bytes of UTF-8. */
+/** The longest definition in bytes of UTF-8, far below the limit of any store. */
 const mostBytes = 65_536;
 
 type Signing = Pick<App, 'keyRing' | 'clock'>;
@@ -54,7 +54,7 @@ export function rowOf(
 export const sealed = (app: Signing, name: string, definition: Definition): string =>
   seal(app.keyRing(), subjectOf(name), JSON.stringify(definition));
 
-/** Throws `SIGNATURE` or `UNKNOWN_KEY` for a text that no key holder has signed, and `CORRUPT` for one that cannot be read. */
+/** Throws `SIGNATURE` or `UNKNOWN_KEY` for a text without a valid signature, and `CORRUPT` for one that cannot be read. */
 export function definitionOf(app: Signing, { name, text }: Pick<ScheduleRow, 'name' | 'text'>): Definition {
   const ring = app.keyRing();
   let json: string;
@@ -87,15 +87,15 @@ export const hasSameTiming = (a: Partial<Definition>, b: Partial<Definition>): b
   a.cron === b.cron && a.everyMs === b.everyMs && a.timezone === b.timezone;
 
 /**
- * As `defineSchedule` makes one. That is not asked, because a function would then start with it and carry it for nothing. Throws `CONFIG` for
- * what cannot be one.
+ * The same object as from `defineSchedule`, which is not called, because a function would then load it for nothing. Throws `CONFIG` for an
+ * invalid definition.
  */
 export function scheduleOf(name: string, definition: Partial<Omit<Definition, 'job'>>, job: Job): Schedule {
   const { cron, everyMs, timezone = 'UTC', payload, overlap = 'allow', missed = 'one' } = definition;
   const wrong = (expected: string) => config(`Schedule "${name}" expects ${expected}.`);
   if ((cron === undefined) === (everyMs === undefined))
     throw wrong(`either cron or everyMs, got ${cron === undefined ? 'neither' : 'both'}`);
-  // The runtime would take an empty one for the zone of its host.
+  // The runtime would read an empty text as the time zone of its host.
   if (!timezone.trim()) throw wrong(`an IANA time zone, got ${shown(timezone)}. Leave it out for UTC`);
   const rest = { name, timing: timingOf(definition), job, payload, overlap, missed, ping: null };
   if (everyMs !== undefined) {
@@ -133,9 +133,9 @@ export function infoOf(app: Signing, row: StoredSchedule): StoredScheduleInfo {
   return { ...{ name, timing, cron, everyMs, timezone, job, payload, overlap, missed, context }, ...facts };
 }
 
-/** Shows nothing of the text, because its author is unknown. */
+/** Shows nothing from the text, because its author is unknown. */
 function refusedInfo({ name, nextAt }: StoredSchedule, error: Error, now: number): StoredScheduleInfo {
-  // Without keys the text cannot be verified, which is no fault of the row.
+  // Without keys the text cannot be verified, which is not a fault of the row.
   if (!(error instanceof LongshoreError) || error.code === 'CONFIG') throw error;
   const timing = { timing: 'refused', cron: null, everyMs: null, timezone: 'UTC' };
   const jobs = { job: '', payload: null, overlap: 'allow', missed: 'one', context: null } as const;

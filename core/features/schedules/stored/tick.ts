@@ -1,4 +1,4 @@
-/** Enqueues what the schedules owe that were made at run time. A tick asks the store for those that are due, and looks at no others. */
+/** Enqueues the due jobs of schedules created at run time. A tick reads only the schedules that are due. */
 
 import { config, type LongshoreError } from '../../../base/errors.ts';
 import { backendError } from '../../../base/failure.ts';
@@ -15,13 +15,13 @@ export { enqueueSchedules };
 /** The most schedules that one tick reads; the next one continues. */
 const pageSize = 200;
 const mostPages = 50;
-/** A failed schedule is tried again after this pause. It is within the grace of `missed: 'skip'`, so that its moment is not lost. */
+/** A failed schedule is retried after this pause. It is shorter than the grace of `missed: 'skip'`, so that its time is not lost. */
 export const againMs = 30_000;
 
 interface Ticking {
   readonly app: App;
   readonly client: Client;
-  /** That of the store. */
+  /** The client of the backend with the store. */
   readonly home: Client;
   readonly store: ScheduleStore;
   readonly now: number;
@@ -45,7 +45,7 @@ export async function enqueueStored(app: App, client: Client, at?: number): Prom
   return ids;
 }
 
-/** Versions of rows that this process can do nothing about, and when it looks at them again. They stay as they are, for processes that can. */
+/** Versions of rows that this process cannot handle, and when it reads them again. The rows stay for processes that can. */
 const leftBy = new WeakMap<Client, Map<string, number>>();
 
 function leftIn(home: Client, now: number): Map<string, number> {
@@ -72,13 +72,13 @@ async function tickStore(it: Ticking): Promise<string[]> {
         else ids.push(...enqueued);
       },
     );
-    // The others are in the hands of other hosts.
+    // Other hosts are ticking the rest.
     if (rows.length < most || done === 0) break;
   }
   return ids;
 }
 
-/** `null` = another host is at it. */
+/** `null` = another host is ticking it. */
 async function tickRow(it: Ticking, row: StoredSchedule): Promise<string[] | 'left' | null> {
   const { app, store, now } = it;
   const { name } = row;
@@ -100,7 +100,7 @@ async function tickRow(it: Ticking, row: StoredSchedule): Promise<string[] | 'le
     const { code, message } = announce(it, name, cause);
     const failure = { at: now, since, code, message };
     const text = sealed(app, name, { ...definition, failure });
-    // Another process may have the job: then what is owed stays due.
+    // Another process may have the job, so the schedule stays due.
     const nextAt = code === 'UNKNOWN_JOB' ? row.nextAt : now + againMs;
     await store.write({ name, nextAt, text }, row.version);
     return [];

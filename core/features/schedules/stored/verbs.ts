@@ -22,15 +22,15 @@ const kinds = {
   context: '',
 } satisfies OptionKinds<StoredScheduleDefinition<unknown>>;
 
-/** Writers of one schedule meet rarely. */
+/** Writers of one schedule rarely collide. */
 const mostTries = 10;
 const mostListed = 1_000;
 const longestText = 256;
 
-/** Sees the schedule that is there before anything is done to it, and may throw. */
+/** Called with the existing schedule before it is changed; may throw. */
 type Guard = (found: StoredScheduleInfo) => void;
 
-/** For callers who may not change every schedule: between a look of theirs and a change the name may become somebody else's. */
+/** For callers that may not change every schedule: between their check and the change the name may be taken by another tenant. */
 export interface GuardedSchedules extends Omit<Schedules, 'upsert' | 'pause' | 'resume'> {
   upsert(definition: StoredScheduleDefinition<unknown>, guard?: Guard): Promise<StoredScheduleInfo>;
   pause(name: string, guard?: Guard): Promise<boolean>;
@@ -66,7 +66,7 @@ export function storedVerbs(client: Client): GuardedSchedules & Schedules {
     return null;
   }
 
-  /** Reads, decides and writes, and again after a lost race. `decide` answers `null` for "it stays as it is". */
+  /** Reads, decides and writes; repeats after a lost race. `decide` returns `null` for no change. */
   async function change(
     name: string,
     guard: Guard | undefined,
@@ -100,7 +100,7 @@ export function storedVerbs(client: Client): GuardedSchedules & Schedules {
       throw config(
         `Schedule "${name}" expects records for its overlap: 'skip', and backend "${home.backend.name}" keeps none. Give it a store.`,
       );
-    // As it will be when a tick enqueues it: whatever would be wrong then is said now.
+    // Prepares the job as a tick will, so that errors are reported now.
     const uploads = home.stores.payloads ? [] : null;
     await prepare(home, {
       job,
@@ -175,7 +175,7 @@ export function storedVerbs(client: Client): GuardedSchedules & Schedules {
     async runNow(name) {
       const schedule: Schedule & { readonly context?: JobContext } = inCode(name) ?? (await stored(name));
       const { job, payload, context } = schedule;
-      // No moment's key: its own moment stays to be enqueued.
+      // Not the key of a due time, so that the regular job is still enqueued.
       const idempotencyKey = `schedule-run:${name}@${app.newId()}`;
       const { id } = await client.enqueue(job, payload, {
         idempotencyKey,
@@ -199,7 +199,7 @@ export function storedVerbs(client: Client): GuardedSchedules & Schedules {
 /** The definition without members that depend on the time. */
 type Said = Omit<Definition, 'createdAt' | 'changedAt' | 'since' | 'pausedAt' | 'failure'>;
 
-/** Throws `OPTION` for what cannot be a schedule, and `UNKNOWN_JOB`. */
+/** Throws `OPTION` for an invalid schedule, and `UNKNOWN_JOB`. */
 async function checked(given: StoredScheduleDefinition<unknown>, client: Client): Promise<Said> {
   try {
     if (typeof given !== 'object' || given === null)
@@ -228,7 +228,7 @@ async function checked(given: StoredScheduleDefinition<unknown>, client: Client)
       ...{ job: job.name, overlap, missed },
     };
   } catch (error) {
-    // In code a wrong definition is CONFIG; here it comes from a caller.
+    // A wrong definition in code is `CONFIG`; here it comes from a caller.
     if (error instanceof LongshoreError && error.code === 'CONFIG')
       throw new LongshoreError('OPTION', error.message, { cause: error });
     throw error;
@@ -240,7 +240,7 @@ function checkPolicy(name: string, what: string, value: unknown, all: readonly s
     throw wrong(`${what} of schedule "${name}" to be one of ${all.join(', ')}, got ${shown(value)}`);
 }
 
-/** Replaces the row of a definition. With the same timing the moments continue where they were, if the old row verifies. */
+/** Replaces the row of a definition. With the same timing the due times continue, if the old row verifies. */
 async function renewed(
   app: App,
   name: string,
