@@ -1,17 +1,17 @@
-/** Tokens, and which leases of this process are not settled yet. */
+/** Tokens of leases, and the leases of this process that are not settled yet. */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 
-/** What a token says. A token that is not ours gets version -1, which no job has. */
+/** The parts of a token. A foreign token gets version -1, which no job has. */
 export interface Ownership {
-  /** Names the fetch that gave the lease out: column `claim` of the table `leases`. */
+  /** Names the fetch that made the lease: column `claim` of the table `leases`. */
   readonly batch: string;
   /** Column `turn` of the job: a new number for each lease, so a stale owner finds nothing. */
   readonly version: number;
   readonly id: string;
 }
 
-/** A job as `work()` of the database gives it out. */
+/** A job as the function `work()` of the database returns it. */
 export type LeaseRow = readonly [
   id: string,
   version: string,
@@ -43,33 +43,33 @@ export function ownership({ token }: Pick<JobLease, 'token'>): Ownership {
 }
 
 interface Batch {
-  /** How many of its leases are not settled yet. */
+  /** Number of leases that are not settled yet. */
   left: number;
-  /** Ids that were renewed, and so have an end of their own. */
+  /** Ids of jobs that were renewed, and so have their own end. */
   readonly renewed: Set<string>;
   expiresAt: number;
 }
 
-/** What a settlement deletes beside its jobs. */
+/** Rows that a settlement deletes together with its jobs. */
 export interface Leftovers {
-  /** Batches that are empty after it. */
+  /** Batches that it makes empty. */
   readonly finished: string[];
-  /** Ids that were renewed. */
+  /** Ids of jobs with a renewal. */
   readonly renewed: string[];
 }
 
 /**
- * The database has one row per batch, which can go when the last job of the batch is settled. The process that leased the batch knows
- * that by counting; the reaper finds what a dead process leaves. A job is counted only after the database has confirmed it: a row that
- * went too early would leave a job that is neither leased nor waiting. Counting is enough, because the database settles a version
- * once, and keeps the rows when one of a call was not settled, such as a lease that is named twice.
+ * The database has one row per batch, which is deleted when the last job of the batch is settled. The process that leased the batch
+ * counts its jobs; the reaper deletes the rows of dead processes. A job is counted only after the database has confirmed its settlement:
+ * if the row were deleted too early, a job would be neither leased nor waiting. Counting is enough, because the database settles a
+ * version once, and keeps the rows when any lease of a call was not settled, such as a lease that is passed twice.
  */
 export function createLeaseTable(now: () => number) {
   const batches = new Map<string, Batch>();
-  /** Emptied by several settlements that were under way together: deleted with the next one. */
+  /** Batches that several settlements at the same time have emptied. The next settlement deletes them. */
   let empty: string[] = [];
 
-  /** Lost leases are never settled: their batches are forgotten when they have expired. */
+  /** Forgets expired batches: their lost leases are never settled. */
   function forgetExpired(): void {
     for (const [name, { expiresAt }] of batches) if (expiresAt < now()) batches.delete(name);
   }
@@ -85,14 +85,14 @@ export function createLeaseTable(now: () => number) {
       batch.renewed.add(id);
       batch.expiresAt = expiresAt;
     },
-    /** Before a settlement is sent. */
+    /** Call it before a settlement is sent. */
     plan(owners: readonly Ownership[]): Leftovers {
       const renewed: string[] = [];
       const settling = new Map<string, number>();
       for (let i = 0; i < owners.length; i++) {
         const { batch: name, id } = owners[i]!;
         const batch = batches.get(name);
-        // A batch of another process, or one forgotten here, may have been renewed.
+        // A job of an unknown batch may have been renewed.
         if (!batch || (batch.renewed.size > 0 && batch.renewed.has(id))) renewed.push(id);
         if (batch) settling.set(name, (settling.get(name) ?? 0) + 1);
       }
@@ -101,7 +101,7 @@ export function createLeaseTable(now: () => number) {
       for (const [name, count] of settling) if (count >= batches.get(name)!.left) finished.push(name);
       return { finished, renewed };
     },
-    /** After it has been answered, with those that were settled. A lost lease stays open: the reaper needs its row. */
+    /** Call it after the answer, with the settled leases. A lost lease stays open, because the reaper needs its row. */
     confirm(owners: readonly Ownership[], { finished }: Leftovers): void {
       for (let i = 0; i < owners.length; i++) {
         const { batch: name, id } = owners[i]!;

@@ -31,7 +31,7 @@ import type { PostgresState } from './state.ts';
 export interface Leased {
   readonly settled: boolean[];
   readonly leases: JobLease[];
-  /** In how many ms the next delayed job is ready. */
+  /** Time until the next delayed job is ready, ms; `null` = none is delayed. */
   readonly nextReadyMs: number | null;
 }
 
@@ -42,13 +42,13 @@ export interface Leases
     Pick<JobSource, 'reapExpired'>,
     Required<Pick<BackendHints, 'ackAndFetch'>> {
   lease(request: LeaseRequest): Promise<Leased>;
-  /** Settles on a connection that has a transaction open. `committed` is to be called when it has ended well. */
+  /** Settles in the open transaction of a connection. Call `committed` after its COMMIT. */
   ackIn(client: PostgresClient, ack: Ack): Promise<{ settled: boolean; committed(): void }>;
-  /** Whether the lease is still held. If so, it stays until the transaction that is open on this connection ends. */
+  /** Whether the lease is still held. If so, it cannot end before the open transaction of this connection. */
   holdsIn(client: PostgresClient, lease: JobLease): Promise<boolean>;
 }
 
-/** So many groups are looked at when a queue is reaped; the next call goes on behind them. */
+/** The most groups that one reap of a queue looks at; the next reap continues after them. */
 const mostHealed = 200;
 
 const columns = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14';
@@ -61,7 +61,7 @@ export function createLeases(state: PostgresState): Leases {
   const settleSql = thenCame(`${s}.settle(${columns})`);
   const keepSql = thenCame(`${s}.keep_ended(${s}.settle(${columns}), $1, $2, $15, $16)`);
   const holdSql = holding(s);
-  // Ends with the first queue that has expired leases: a round of one is as much as a transaction should do.
+  // Stops at the first queue with expired leases: one round is enough for a transaction.
   const reapNext = (n: string) => `${n}, ${s}.reap($1, $2, $3, ($4::text[])[${n}], $5)`;
   const reapSql = `
     WITH RECURSIVE reaped (n, jobs) AS (
@@ -69,9 +69,9 @@ export function createLeases(state: PostgresState): Leases {
     SELECT r.*, ${cameForward} FROM (
       SELECT q.queue, jobs, CASE WHEN jobs IS NULL THEN ${s}.heal_groups($1, q.queue, ($6::text[])[n], $7) END
       FROM reaped, LATERAL (SELECT ($4::text[])[n]) q (queue) OFFSET 0) r`;
-  // `startedAt` is when the lease was given out: whether the handler ever began is unknown.
-  /** Of each queue the last group that was looked at. */
+  /** The last group of each queue that a reap has looked at. */
   const healed = new Map<string, string>();
+  // `startedAt` is the time of the lease: it is unknown whether the handler ever began.
   const lost = lostFormat('%1$s', '%2$s', '%3$s');
 
   async function work(acks: readonly Ack[], { queues, max, leaseMs }: LeaseRequest): Promise<Leased> {
@@ -89,7 +89,7 @@ export function createLeases(state: PostgresState): Leases {
     confirm(owners, settled, planned);
     const leases = (rows as unknown as LeaseRow[]).map((row) => leaseOf(row, batch, expiresAt));
     if (leases.length > 0) table.open(batch, leases.length, expiresAt);
-    // With less than it asked for it has all that came forward in these queues.
+    // If it got less than `max`, it has leased all new heads of its queues. Otherwise other workers must be woken.
     state.wakeAll(cameFrom(head[4]).filter((queue) => leases.length >= max || !queues.includes(queue)));
     return { leases, nextReadyMs: head[1] === null ? null : Number(head[1]), settled };
   }
@@ -115,7 +115,7 @@ export function createLeases(state: PostgresState): Leases {
     ];
   }
 
-  /** The statement that settles, and its values: in the same step, records get a retention of their own. */
+  /** The statement that settles, and its values. It also sets the retention of records with their own. */
   function settling(
     acks: readonly Ack[],
     owners: readonly Ownership[],
@@ -154,11 +154,11 @@ export function createLeases(state: PostgresState): Leases {
     return row![0];
   }
 
-  /** Queues that are reaped at the same time share statements, and nearly always one is enough. */
+  /** Queues that are reaped at the same time share statements. Nearly always one is enough. */
   const reapExpired = groupedReads(async (queues) => {
     await db.ready();
     const counts = new Map<string, number>();
-    let left = [...queues].sort(); // so that two processes take the locks of groups in the same order
+    let left = [...queues].sort(); // all processes take the locks of groups in this order
     while (left.length > 0) {
       const after = left.map((queue) => healed.get(queue) ?? '');
       const values = [state.at(), ageingMs, keep, textArray(left), lost, textArray(after), mostHealed];
@@ -179,7 +179,7 @@ export function createLeases(state: PostgresState): Leases {
     async ackAndFetch(acks, request) {
       if (!acks.some(hasOwnRetention)) return work(acks, request);
       const settled = await leases.ack(acks);
-      // What was settled stays so: if leasing has failed, the next fetch will say so.
+      // The acks are settled. An error of leasing is left to the next fetch.
       const leased = await work([], request).catch(() => ({ leases: [] }));
       return { settled, leases: leased.leases };
     },
@@ -287,13 +287,13 @@ export function createLeases(state: PostgresState): Leases {
 const hasOwnRetention = ({ keepMs }: Ack): boolean => keepMs !== undefined;
 const isKeptLonger = ({ keepMs = 0 }: Ack): boolean => keepMs > 0;
 
-/** Positions of the acks whose jobs keep their bodies; `null` = none does. */
+/** Positions of the acks whose jobs keep their bodies; `null` = none. */
 function keptBodies(acks: readonly Ack[]): Buffer | null {
   if (!acks.some(({ keepBody }) => keepBody)) return null;
   return intArray(acks.flatMap(({ keepBody }, i) => (keepBody ? [i + 1] : [])));
 }
 
-/** Each batch once, and for each lease the position of its batch, counted from 1 as in SQL. */
+/** The distinct batches, and for each lease the position of its batch, counted from 1 as in SQL. */
 function batchesOf(owners: readonly Ownership[]): { batches: string[]; which: number[] } {
   const batches: string[] = [];
   const positions = new Map<string, number>();
@@ -305,7 +305,7 @@ function batchesOf(owners: readonly Ownership[]): { batches: string[]; which: nu
   return { batches, which };
 }
 
-/** @param settled the positions that were settled, as `{1,3}`; `null` = all */
+/** @param settled the settled positions, as `{1,3}`; `null` = all */
 function answers(length: number, settled: unknown): boolean[] {
   if (settled === null) return new Array(length).fill(true);
   const positions = new Set(

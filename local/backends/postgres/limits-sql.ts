@@ -1,17 +1,17 @@
 /**
- * Limits inside the database: each call of a store is one function and one round trip, however many keys it names. A function first locks
- * its keys, always in the same order, and then reads: in one statement with the lock it would read what was true before it had waited.
+ * Limits inside the database. Each call of the store is one function and one round trip for any number of keys. A function locks its keys
+ * first, always in the same order, and then reads in another statement: in one statement it would read the state from before its wait.
  */
 
 import { forever, forgetMs, mostAhead, mostWaitMs } from '../../../core/kit/records/limit-rules.ts';
 import { clock, hot, stepSize } from './sql.ts';
 
-/** The code of the error where a transaction reads what was true at its beginning. */
+/** The error code for a transaction that only sees the state at its beginning. */
 export const needsReadCommitted = 'LS001';
 
 /**
- * The time is read when the locks are there. A crash of the server may take the last moments back, as it does with the leases that the
- * slots belong to; a slot that was not given back ends by itself.
+ * Reads the time after it has the locks. A crash of the server may undo the last changes, as it does with the leases of the slots; a
+ * slot that was not freed ends by itself.
  */
 const begin = (s: string, keys: string): string => `
   IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -26,7 +26,7 @@ const begin = (s: string, keys: string): string => `
 const alive = 'until + 0 > now';
 
 /**
- * Keys that are named once and have no slots at all, which are most where there are many, are taken by one statement.
+ * One statement takes all keys that are named once and have no slots, which are most of many keys.
  *
  * @param s the schema's name, quoted
  */
@@ -93,7 +93,7 @@ const takeSlots = (s: string): string => `
           DELETE FROM ${s}.limit_slots d WHERE d.key = r.key AND NOT d.${alive};
         END IF;
       END IF;
-      -- Its own slot does not stand in its way.
+      -- Its own slot does not count.
       IF r.has_slot OR recount THEN
         SELECT count(*), min(o.most), max(o.most), min(o.until) INTO used, smallest, greatest_most, first_end
         FROM ${s}.limit_slots o WHERE o.key = r.key AND o.holder <> r.holder AND o.${alive};
@@ -114,7 +114,7 @@ const takeSlots = (s: string): string => `
         greatest_most := largest;
         first_end := least(first_end, now + r.hold);
       ELSE
-        -- Behind one that has so many ahead there are as many.
+        -- If a waiter of a lower rank has this many ahead, this waiter has too.
         ahead := ${mostAhead};
         IF crowd IS NULL OR r.rank <= crowd THEN
           SELECT count(*) INTO ahead FROM (
@@ -136,7 +136,7 @@ const takeSlots = (s: string): string => `
     END LOOP;
   END $$;`;
 
-/** Takes waiters out, as many as slots are free, and `room` at most. Its caller has locked the key. */
+/** Removes and returns the next waiters: one per free slot, at most `room`. The caller has locked the key. */
 const nextWaiters = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.next_waiters(now bigint, the_key text, room bigint) RETURNS TABLE (key text, holder text, queue text)
   LANGUAGE plpgsql AS $$
@@ -187,7 +187,7 @@ const keepSlots = (s: string): string => `
       RETURN QUERY SELECT * FROM ${s}.next_waiters(now, r.key, r.n);
     END LOOP;
   END $$;
-  -- Returns which slots are there, and now end later.
+  -- Returns the positions of the slots that exist, and now end later.
   CREATE OR REPLACE FUNCTION ${s}.extend_slots(at bigint, p_keys text[], p_holders text[], p_owners text[], hold bigint)
   RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
   DECLARE
@@ -216,7 +216,7 @@ const keepSlots = (s: string): string => `
 export const limitFunctions = (s: string): string =>
   [takeSlots, nextWaiters, keepSlots].map((define) => define(s)).join('\n');
 
-/** One step of a purge: how many rows past the time `now` it removed. Rows that others have locked are left for the next one. */
+/** One step of a purge: returns how many expired rows it removed. Locked rows are left for the next step. */
 export const purgeLimits = (s: string, now: string): string => {
   const tables = ['limit_slots', 'limit_waiters', 'limit_holds'];
   const steps = tables.map(

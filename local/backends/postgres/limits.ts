@@ -21,7 +21,7 @@ import { needsReadCommitted } from './limits-sql.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
-/** A call locks each key that it names, and the server has room for some thousand locks. */
+/** A call locks each of its keys, and the server has room for some thousand locks. */
 const mostAtOnce = 200;
 
 type TakenRow = [
@@ -45,7 +45,7 @@ type ListedRow = [
 export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>): LimitStore {
   const { db, clock, at } = state;
   const s = db.schema;
-  /** The database begins transactions that would not see what is true when the lock is there. */
+  /** The database's default isolation level is too strict: a transaction would not see changes that it has waited for. */
   let isStrict = false;
 
   async function call(during: string, text: string, values: unknown[]): Promise<Row[]> {
@@ -158,7 +158,7 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
       );
     },
     async leave(holders) {
-      // A row that another call has locked is written anew or taken out by that call. To wait for it here could be a deadlock.
+      // Skips rows that another call has locked: that call rewrites or removes them, and waiting for it could be a deadlock.
       const sql = `DELETE FROM ${s}.limit_waiters WHERE (holder, key) IN (
         SELECT holder, key FROM ${s}.limit_waiters WHERE holder = ANY ($1) FOR UPDATE SKIP LOCKED)`;
       await db.query('leaving limits', sql, [textArray(holders.map(storedKey))]);
@@ -173,7 +173,7 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
 
 const waiterName = ({ holder, waiter = holder }: SlotRequest): string => waiter;
 
-/** A statement changes a slot or a waiter once, so one that asks twice for a key does so in two calls. */
+/** A statement can change a slot or a waiter only once, so a second request for the same one goes into another call. */
 function* withoutTwice(requests: readonly SlotRequest[]): Generator<readonly SlotRequest[]> {
   let some: SlotRequest[] = [];
   let asked = new Set<string>();
@@ -193,8 +193,8 @@ function* withoutTwice(requests: readonly SlotRequest[]): Generator<readonly Slo
 }
 
 /**
- * $1 the time, $2 the prefix, $3 the key before the first, $4 how many. Goes from key to key, whatever stands under one. `+ 0` keeps the
- * planner from the indexes by time, as in the functions.
+ * $1 the time, $2 the prefix, $3 the key before the first, $4 the maximum. Jumps from key to key, however many rows a key has. `+ 0`
+ * keeps the planner from the indexes by time, as in the functions.
  */
 function listSql(s: string): string {
   const now = '(SELECT now FROM given)';

@@ -1,4 +1,4 @@
-/** LISTEN and NOTIFY wake a waiting worker at once. Where they do not work, it polls. */
+/** LISTEN and NOTIFY wake a waiting worker at once. If they do not work, it polls. */
 
 import { randomBytes } from 'node:crypto';
 import type { EndWatch } from '../../../core/contract/store.ts';
@@ -13,17 +13,17 @@ const listenTimeoutMs = 5_000;
 /** In ms. */
 const usualTimes = {
   retry: 1_000,
-  /** A pooler that shares connections accepts LISTEN and delivers nothing, so an echo must come back within this. */
+  /** An echo must come back within this time: a pooler that shares connections accepts LISTEN but delivers nothing. */
   echo: 2_000,
-  /** A connection can die silently, so the echo is repeated this often. */
+  /** How often the echo is repeated, because a connection can die silently. */
   beat: 10_000,
-  /** Where no echo ever comes back, trying often is useless. */
+  /** The longest pause between retries while no echo comes back. */
   longestRetry: 60_000,
 };
 
-/** Fetches that wait, or others who want to hear. */
+/** Gets the notifications, like the waiting fetches. */
 export interface Hearer {
-  /** @param payload a queue's name, or what the channel carries; absent = the connection has come or gone, so something may have been missed */
+  /** @param payload the name of a queue, or another payload of the channel; absent = the connection came or went, so some may be missed */
   wake(payload?: string): void;
   /** Notifications arrive from now on. */
   heard?(): void;
@@ -40,9 +40,9 @@ export function createListener(
   let closed = false;
   let hears = false;
   let timer: NodeJS.Timeout | undefined;
-  /** Its own, because what is sent to the shared channel is delivered to every process that listens. Older releases send theirs there. */
+  /** Its own channel, because all listening processes get the messages of the shared one. Older releases send their echoes there. */
   const echoes = `longshore echo ${randomBytes(12).toString('base64url')}`;
-  /** The echo that was sent and has not come back. */
+  /** The echo that has not come back yet. */
   let echo: string | null = null;
   let deafMs = timesMs.retry;
 
@@ -76,7 +76,7 @@ export function createListener(
     await beat(mine);
   }
 
-  /** Sent on another connection: a shared one may hear its own notifications and no others. */
+  /** Sends the echo on another connection: a shared connection may only get its own notifications. */
   async function beat(mine: PostgresClient): Promise<void> {
     const sent = randomBytes(9).toString('base64url');
     echo = sent;
@@ -86,7 +86,7 @@ export function createListener(
       if (client === mine) later(timesMs.retry, () => beat(mine));
       return;
     }
-    // A process that was busy for so long must read what has arrived before it judges.
+    // A process that was busy must read the arrived messages before it decides.
     if (client === mine && echo === sent) later(timesMs.echo, () => setImmediate(unheard, mine));
   }
 
@@ -118,7 +118,7 @@ export function createListener(
   }
 
   return {
-    /** Starts to listen, if it does not yet. */
+    /** Starts to listen. Later calls do nothing. */
     start(): void {
       if (started) return;
       started = true;
@@ -139,28 +139,28 @@ export function createListener(
   };
 }
 
-/** An idle worker or relay that listens still looks this often: a notification can be lost with its connection. */
+/** An idle worker or relay that listens still polls this often, because a notification can be lost with its connection. */
 export const safetyPollMs = 2_500;
 
-/** Between two NOTIFYs of one queue. */
+/** Shortest time between two NOTIFYs of a queue. */
 export const notifyGapMs = 5;
 
-/** In place of a queue's name, which has no space: a running job was cancelled. */
+/** Sent instead of the name of a queue, which has no space: a running job was cancelled. */
 export const cancelPayload = 'a cancel';
 
-/** A channel's name has at most 63 bytes. */
+/** The name of a channel has at most 63 bytes. */
 export const channelOf = (schema: string): string => `longshore ${schema}`;
 
-/** With fewer a worker, a relay and this would leave none for the jobs: callers poll. */
+/** With fewer connections, a worker, a relay and this listener would leave none for the jobs: callers poll. */
 const fewestToHear = 5;
 
-/** Hears of the ends of jobs by NOTIFY, on a connection and a channel of this process. `null` = it cannot listen. */
+/** Gets the ends of jobs by NOTIFY, on a connection and a channel of this process. `null` = it cannot listen. */
 export function postgresEnds({ db, clock, at }: Pick<PostgresState, 'db' | 'clock' | 'at'>, listen: boolean) {
   if (!listen || db.connections < fewestToHear) return null;
   const s = db.schema;
   const channel = `longshore end ${randomBytes(12).toString('base64url')}`;
   const now = timeOf('$4');
-  // Those of processes that have died go with the next registration.
+  // A registration also removes the expired rows of dead processes.
   const register = `
     WITH gone AS (
       DELETE FROM ${s}.waits WHERE ctid = ANY (ARRAY(

@@ -1,4 +1,4 @@
-/** The functions of rare steps: keys, cancelling and changing jobs, the days of the history, and who waits for the end of a job. */
+/** The functions of rare steps: keys, cancelling and changing jobs, the days of the history, and notices of ended jobs. */
 
 import { GroupState } from '../shared/groups.ts';
 import { apartFrom, clock, hot, recordNames, recordNamesOf, stepSize } from './sql.ts';
@@ -25,7 +25,7 @@ const keyFunctions = (s: string): string => `
         RETURN;
       END IF;
       SELECT * INTO k FROM ${s}.keys t WHERE t.key = the_key;
-      -- The key may have been given up between the two statements: then it is tried again.
+      -- If the key was released between the two statements, it is tried again.
       IF FOUND AND k.done AND k.keep_until > now THEN
         RETURN QUERY SELECT 'completed', k.value, k.keep_until - now;
         RETURN;
@@ -66,13 +66,13 @@ const cancel = (s: string): string => `
     RETURN 'cancelled';
   END $$;`;
 
-/** How many days of the history have their tables made in advance. */
+/** Days of the history whose tables are created in advance. */
 const daysAhead = 7;
 const mostCountedRows = 1_000_000;
 
 /**
- * Days are UTC. A day without a table (no worker ran for a week) is written to `history_other`, and stays there. A step that would have
- * to wait for a long reader such as a backup is postponed: while it waited, it would block every ack and enqueue.
+ * Days are UTC. Records of a day without a table (no worker ran for a week) go to `history_other` and stay there. A step that would
+ * wait for a long reader, such as a backup, is postponed: while it waited, it would block every ack and enqueue.
  */
 const daysOfHistory = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.make_days(at bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -91,17 +91,17 @@ const daysOfHistory = (s: string): string => `
       CONTINUE WHEN to_regclass(format('${s}.%I', name)) IS NOT NULL;
       CONTINUE WHEN EXISTS (SELECT FROM ${s}.history_other WHERE finished_at >= day * day_ms AND finished_at < (day + 1) * day_ms);
       BEGIN
-        -- Made apart and then attached, which does not hold up those who write.
+        -- Created first and then attached, which does not block writers.
         EXECUTE format('CREATE TABLE ${s}.%I (LIKE ${s}.history INCLUDING ALL)', name);
         EXECUTE format('ALTER TABLE ${s}.%I REPLICA IDENTITY FULL', name);
         EXECUTE format('ALTER TABLE ${s}.history ATTACH PARTITION ${s}.%I FOR VALUES FROM (%s) TO (%s)',
           name, day * day_ms, (day + 1) * day_ms);
       EXCEPTION WHEN lock_not_available OR insufficient_privilege THEN
-        RETURN; -- the owner of the schema makes them at the next migration
+        RETURN; -- the owner of the schema creates them at the next migration
       END;
     END LOOP;
   END $$;
-  -- Drops the days that are past as a whole; returns how many records went with them. Who may not drop them deletes some of their records.
+  -- Drops whole days that are past their retention; returns how many records they had. A user who may not drop them deletes some records.
   CREATE OR REPLACE FUNCTION ${s}.drop_days(at bigint, older_ms bigint) RETURNS bigint LANGUAGE plpgsql AS $$
   DECLARE
     day_ms constant bigint := 86400000;
@@ -117,7 +117,7 @@ const daysOfHistory = (s: string): string => `
     LOOP
       BEGIN
         SET LOCAL lock_timeout = '200ms';
-        -- Counted only so far, because a day may hold very many.
+        -- The count is bounded, because a day may have very many records.
         EXECUTE format('SELECT count(*) FROM (SELECT FROM ${s}.%I LIMIT ${mostCountedRows}) counted', child.relname) INTO part;
         IF part = ${mostCountedRows} THEN
           part := greatest(part, child.reltuples);
@@ -141,16 +141,16 @@ const daysOfHistory = (s: string): string => `
     RETURN gone;
   END $$;`;
 
-/** An id may come again, so only what has just ended is looked at, which is in one day. */
+/** An id may be used again, so only records that ended within this time are changed. They are in one or two days. */
 const justNowMs = 60_000;
 
 /**
- * Records that are kept longer or shorter than the others. Days of the history are dropped whole, so those of completed jobs are moved to a
- * part of their own: it holds what has ended an age after any day.
+ * Records with their own retention. Days of the history are dropped as a whole, so these records of completed jobs are moved to another
+ * partition: `apartFrom` is added to their `finished_at`.
  */
 const keepEnded = (s: string): string => `
-  -- Called around a settlement, in its statement: positions in p_ids that were settled, NULL = all, which it answers too. Of some of them
-  -- p_which says the position, and p_keeps how long the record is kept.
+  -- Called in the statement of a settlement, around it. settled: the settled positions in p_ids, NULL = all; also the result. p_which:
+  -- the positions of jobs with their own retention; p_keeps: that retention in ms.
   CREATE OR REPLACE FUNCTION ${s}.keep_ended(settled int[], at bigint, p_ids text[], p_which int[], p_keeps bigint[])
   RETURNS int[] LANGUAGE plpgsql AS $$
   DECLARE
@@ -170,7 +170,7 @@ const keepEnded = (s: string): string => `
     RETURN settled;
   END $$;`;
 
-/** Tells of jobs that end with this transaction, and answers how many it has told. */
+/** Notifies processes that wait for the ends of these jobs, and returns how many it has notified. */
 const tellEnds = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.tell_ends(ids text[]) RETURNS int LANGUAGE plpgsql AS $$
   DECLARE
@@ -184,11 +184,11 @@ const tellEnds = (s: string): string => `
   END $$;`;
 
 /**
- * Changes or removes jobs that wait, and answers for each. A narrow row is owned by who deletes it, as in a fetch: so a job is given out
- * before the change or after it. It is deleted also where only the text changes, because a fetch that began before would read the old one.
+ * Changes or removes waiting jobs, and returns whether it did, for each job. It deletes the narrow row first, as a fetch does: so a job is
+ * leased either before or after the change. This is also needed when only the body changes: a concurrent fetch would read the old one.
  *
- * @param s the schema's name, quoted. In the function `delay` NULL = the time stays, `old_body` NULL = whatever its text is, `new_body` NULL = text
- * and facts stay.
+ * @param s the schema's name, quoted. In the function, NULL means: `delay` = keep the time; `old_body` = do not compare the body;
+ * `new_body` = keep body and facts.
  */
 const waitingFunction = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.change_waiting(
@@ -217,9 +217,9 @@ const waitingFunction = (s: string): string => `
         IF NOT FOUND THEN
           PERFORM FROM ${s}.grouped g WHERE g.id = the.id AND g.state = ${GroupState.inLine};
         END IF;
-        -- Another transaction may have moved it between the two statements: then it is looked for again.
+        -- Another transaction may have moved the job between the two statements: then look again.
         CONTINUE WHEN NOT FOUND;
-        -- Nobody else changes it from here on.
+        -- From here on no other transaction can change the job.
         SELECT k.rank, k.ready_at, k.created_at, k.priority, coalesce(k.body = old_body, true) AS same INTO j
         FROM ${s}.jobs k WHERE k.id = the.id;
         IF NOT j.same THEN
@@ -256,16 +256,16 @@ const waitingFunction = (s: string): string => `
     RETURN answers;
   END $$;`;
 
-/** Up to so many are counted one by one; of more a sample tells how many there are. */
+/** Up to this number rows are counted; beyond it their number is estimated from a sample. */
 const mostCounted = 10_000;
 /** Rows of a page: `MaxHeapTuplesPerPage` of a page of 8 kB. */
 const mostPerPage = 291;
-/** Pages of a sample. The estimate is about 5 % off. */
+/** Pages of a sample. The error of the estimate is about 5 %. */
 const sampledPages = 500;
-/** The oldest job is looked for among the first ones: later ones of the same priority are younger. */
+/** The oldest job is searched among the first ones: later jobs of the same priority are younger. */
 const mostCompared = 1_000;
 
-/** In the order of the queues. One sample serves all: the same pages each time, so that the number of a queue that stands still does too. */
+/** Counts in the order of the queues. One sample serves all. It has the same pages each time, so an unchanged queue keeps its estimate. */
 const countQueues = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.count_queues(the_table regclass, the_queues text[]) RETURNS bigint[] LANGUAGE plpgsql STABLE ${hot} AS $$
   DECLARE
@@ -285,7 +285,7 @@ const countQueues = (s: string): string => `
     END IF;
     FOREACH the_queue IN ARRAY the_queues LOOP
       estimate := round(coalesce((sampled ->> the_queue)::bigint, 0) * 100 / share);
-      -- What is far above it is not counted as well.
+      -- Far above the bound the estimate is enough.
       counted := ${mostCounted};
       IF estimate < ${2 * mostCounted} THEN
         EXECUTE format('SELECT count(*) FROM (SELECT FROM %s WHERE queue = $1 LIMIT ${mostCounted}) counted', the_table)
@@ -297,8 +297,8 @@ const countQueues = (s: string): string => `
   END $$;`;
 
 /**
- * A member of a batch counts as leased while its job has the same `turn` and no renewal of its own. STABLE, with what it calls: all is
- * counted in one snapshot. Otherwise a job that is leased meanwhile is neither ready nor leased.
+ * A member of a batch counts as leased while its job has the same `turn` and no renewal. This function and those that it calls are
+ * STABLE, so that they count in one snapshot: otherwise a job that is leased meanwhile would be neither ready nor leased.
  */
 const stats = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.stats(at bigint, only_queue text) RETURNS TABLE (

@@ -9,7 +9,7 @@ type Columns = [at: string, queue: string, job: string, source: string, body: st
 
 export function postgresMetrics({ db }: Pick<PostgresState, 'db'>): MetricStore {
   const table = `${db.schema}.metrics`;
-  // A row that says what it said before is left alone: it would only become a dead row and a live one.
+  // An unchanged row is not written: that would only leave a dead row.
   const upsert = `
     INSERT INTO ${table} AS m (step, at, queue, job, source, body)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])

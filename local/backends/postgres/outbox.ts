@@ -1,4 +1,4 @@
-/** The outbox's rows in Postgres. */
+/** The rows of the outbox in Postgres. */
 
 import { messageOf } from '../../outbox/send.ts';
 import type { Fate, OutboxTable, RefusedRow } from '../../outbox/table.ts';
@@ -12,9 +12,9 @@ import type { PostgresState } from './state.ts';
 import { createTransactionCheck } from './transactions.ts';
 
 /**
- * The backend's outbox; closed with the backend.
+ * The outbox of a backend. It is closed with the backend.
  *
- * @param schema its name, as the user wrote it
+ * @param schema name of the schema, as the user wrote it
  * @param listens whether a relay may keep a connection for LISTEN
  * @param pollMs how often a relay looks for rows while it cannot listen
  */
@@ -22,7 +22,7 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
   const { db, clock } = state;
   const s = db.schema;
   const now = timeOf('$1');
-  // Apart from the jobs' channel: new rows in the outbox do not concern workers, nor new jobs a relay.
+  // Not the channel of the jobs: workers need no notices of new rows in the outbox, nor relays of new jobs.
   const channel = `longshore outbox ${schema}`;
   const waiters = createWaiters(clock);
   const listener = createListener(db, channel, waiters);
@@ -110,7 +110,7 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
           SELECT $2, id, ${now}, message FROM back ORDER BY seq RETURNING 1)
         SELECT count(*) FROM again`;
       const [row] = await db.query('retrying', sql, [state.at(), target, ids]);
-      waiters.wake(); // a relay in another process looks by itself, too
+      waiters.wake(); // a relay in another process polls
       return Number(row![0]);
     },
 
@@ -130,9 +130,9 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
   };
 }
 
-/** A batch of the largest bodies must not fill the memory. */
+/** The most bytes of a batch, so that large bodies do not fill the memory. */
 const batchBytes = 8 * 1024 * 1024;
-/** The server ends the transaction of a relay whose host has vanished so long after `withinMs`. */
+/** If the host of a relay has vanished, the server ends its transaction this long after `withinMs`. */
 const graceMs = 45_000;
 
 /** A condition on the rows. */
@@ -143,7 +143,7 @@ interface Which {
 
 type Send = Parameters<OutboxTable['move']>[3];
 
-/** @param lockName of the database; the target's name is added to it */
+/** @param lockName name of the advisory lock; the name of the target is added to it */
 function createMove(state: PostgresState, lockName: string) {
   const { db } = state;
   const s = db.schema;
@@ -153,7 +153,7 @@ function createMove(state: PostgresState, lockName: string) {
     const [row] = await db.query('looking into the outbox', sql, ids ? [target, ids] : [target]);
     if (!row![0]) return 'empty';
     return onClient(db.pool, async (client) => {
-      // Named, because the database's default may be another, whose snapshot would be older than the lock.
+      // The level is named, because with a stricter default of the database the snapshot would be older than the lock.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
       await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${withinMs + graceMs}`);
       const result = await moveIn(client, target, most, send, ids);
@@ -172,12 +172,12 @@ function createMove(state: PostgresState, lockName: string) {
     send: Send,
     ids: readonly string[] | undefined,
   ): Promise<'moved' | 'empty' | 'busy'> {
-    // Ends with the transaction, so it also works through a pooler; and unlike locked rows it holds up no vacuum.
+    // An advisory lock ends with the transaction, so it works through a pooler. Unlike locked rows it does not hold up vacuum.
     const lock = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked';
     const { rows: answer } = await client.query(lock, [`${lockName} ${target}`]);
     if (!answer[0]!.locked) return 'busy';
     const which = ids ? await rowsOf(client, target, ids) : { sql: '', values: [] };
-    // A statement of its own: one that began before it had the lock would still see rows that the last relay has moved.
+    // Another statement than the lock: one statement for both would still see rows that the last relay has moved.
     const text = `
       SELECT seq, message FROM (
         SELECT seq, message, sum(octet_length(message)) OVER (ORDER BY seq) - octet_length(message) AS bytes_before
@@ -192,14 +192,14 @@ function createMove(state: PostgresState, lockName: string) {
     return 'moved';
   }
 
-  /** These messages, and before them those of their groups. */
+  /** Selects these messages, and earlier messages of their groups. */
   async function rowsOf(client: PostgresClient, target: string, ids: readonly string[]): Promise<Which> {
     const text = `SELECT seq, message FROM ${s}.outbox WHERE target = $1 AND id = ANY ($2)`;
     const { rows } = await client.query({ text, values: [target, textArray(ids)], rowMode: 'array' });
     const groups = rows.flatMap(([, message]) => messageOf(message as string)?.group ?? []);
     if (groups.length === 0) return { sql: ' AND id = ANY ($4)', values: [textArray(ids)] };
     const last = Math.max(...rows.map(([seq]) => Number(seq)));
-    // Not read as JSON, which Postgres refuses for characters that a message may have. In its body the quotes are escaped.
+    // Compared as text, because Postgres refuses JSON with some characters that a message may have. Quotes in the body are escaped.
     const marks = groups.map((group) => `"group":${JSON.stringify(group)}`);
     return {
       sql: ` AND (id = ANY ($4)

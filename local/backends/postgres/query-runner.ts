@@ -1,35 +1,35 @@
 /**
- * Single statements over a pool. Around a statement the driver and its pool cost the client more than the statement does: checking a
- * connection out and in with its timers, copying the statement's description, a timer for an answer that nearly always comes.
+ * Single statements over a pool. For the client, the driver and its pool cost more than the statement itself: checking a connection out
+ * and in with its timers, copying the description of the statement, and a timer for an answer that nearly always comes.
  */
 
 import { createWatch } from '../../watch.ts';
 import type { Pool, PostgresClient, Row, Statement } from './client.ts';
 
 interface Running {
-  /** Tick of the watch when it began. */
+  /** Tick of the watch when the statement began. */
   readonly tick: number;
   fail(error: Error): void;
 }
 
-/** After so many statements in a row the pool gets a connection back: it may want to replace or to close it. */
+/** After this number of statements in a row the pool gets the connection back: it may want to replace or close it. */
 const mostInARow = 100;
 
-/** A broken connection is replaced at the next query; but without a listener its error would end the process. */
+/** Broken connections are replaced at the next query. Without a listener their errors would end the process. */
 const broken = new WeakSet<Pool | PostgresClient>();
 const guarded = new WeakSet<Pool | PostgresClient>();
 
 function guard(one: Pool | PostgresClient): void {
   if (guarded.has(one)) return;
-  one.on('error', () => broken.add(one)); // what was under way fails by itself
+  one.on('error', () => broken.add(one)); // the running statement fails by itself
   guarded.add(one);
 }
 
-/** @param silenceMs a server that has not answered for so long, or up to a quarter longer, is away */
+/** @param silenceMs a statement fails when the server has not answered for this time, or up to a quarter longer */
 export function createQueryRunner(pool: Pool, silenceMs: number) {
   guard(pool);
   const running: Running[] = [];
-  /** A connection that was answered in this turn of the event loop: the next statement of the same turn reuses it. */
+  /** A connection whose statement was answered in this turn of the event loop: the next statement of the turn reuses it. */
   let spare: PostgresClient | null = null;
   let inARow = 0;
 
@@ -40,7 +40,7 @@ export function createQueryRunner(pool: Pool, silenceMs: number) {
   });
 
   function keepOrRelease(client: PostgresClient): void {
-    // Not while others wait for one, nor in a pool that does not say so.
+    // Not while other callers wait for a connection, and not if the pool does not tell.
     if (spare || pool.waitingCount !== 0 || inARow >= mostInARow) {
       inARow = 0;
       client.release();
@@ -67,7 +67,7 @@ export function createQueryRunner(pool: Pool, silenceMs: number) {
         const last = running.pop()!;
         if (last !== query) running[running.indexOf(query)] = last;
         if (error) {
-          client.release(error); // which closes it
+          client.release(error); // closes it
           reject(error);
         } else {
           keepOrRelease(client);

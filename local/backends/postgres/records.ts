@@ -26,7 +26,7 @@ import { purgeTexts } from './texts.ts';
 
 const keyEnd = 'greatest(hold_until, keep_until)';
 
-/** What a purge removes beside records, one step of each; answers how much. */
+/** One step of a purge of everything except records; returns how many rows it removed. */
 export async function purgeStores({ db, at }: Pick<PostgresState, 'db' | 'at'>): Promise<number> {
   const s = db.schema;
   const now = timeOf('$1');
@@ -45,7 +45,7 @@ export function postgresRecords(state: PostgresState, ends: PostgresEnds): Recor
   const s = db.schema;
   const now = timeOf('$1');
   const keptSince = (at: string) => `${timeOf(at)} - ${state.retention.completedMs}`;
-  // Also where nothing listens in this process: a worker in another one may.
+  // Also with `listen: false` in this process, because workers in other processes may listen.
   const channel = channelOf(s.slice(1, -1));
   const cancelSql = `
     SELECT answer, came, CASE WHEN answer = 'cancelling' THEN pg_notify($4, $5) END
@@ -100,9 +100,9 @@ export function postgresRecords(state: PostgresState, ends: PostgresEnds): Recor
     async purge(olderThan?: Retention) {
       const { completedMs, deadMs } = olderThan ?? state.retention;
       const at = state.at();
-      // A query of its own: compared with a running clock, no index could be used.
+      // A subquery, because no index is used for a comparison with a running clock.
       const before = `(SELECT ${now} - $2::bigint)`;
-      // One day at a time, because a row's `ctid` finds it at once within the table of that day.
+      // One day at a time, because a `ctid` is unique within the table of a day only.
       const stepOfDay = (table: string) => `
         WITH day AS (SELECT tableoid AS oid FROM ${s}.${table} WHERE finished_at <= ${before} LIMIT 1),
         gone AS (
@@ -112,8 +112,8 @@ export function postgresRecords(state: PostgresState, ends: PostgresEnds): Recor
           RETURNING 1)
         SELECT count(*) FROM gone`;
       await db.query('purging', `SELECT ${s}.make_days($1)`, [at]);
-      // Whole days are dropped at once. Rows past their time in the oldest day stay hidden until it is dropped. They are removed one by
-      // one only on request, or when they have no day, because no worker has run for a week.
+      // Whole days are dropped at once. Expired rows in the oldest day stay hidden until it is dropped. Rows are removed one by one only
+      // on request, or if they have no day, because no worker has run for a week.
       const rest = olderThan ? 'history' : 'history_other';
       const usual = `${usualEnd} <= ${before} ORDER BY ${usualEnd}, seq`;
       const own = `keep_until <= ${before} ORDER BY keep_until`;
@@ -132,12 +132,12 @@ export function postgresRecords(state: PostgresState, ends: PostgresEnds): Recor
 }
 
 type Query = RecordFilter & { readonly after?: string };
-/** Adds a value to the parameters; gives its name in the text. */
+/** Adds a value to the parameters; returns its name in the SQL. */
 export type Put = (value: string | number | null | readonly string[]) => string;
 
-/** Jobs that are found by other means than their order, such as those of a short queue, if there are at most so many. */
+/** The most jobs that are found by another index and then sorted, such as the jobs of a short queue. */
 const fewIds = 2_000;
-/** After every text that begins with another one. */
+/** Appended to a prefix, it sorts after every text with that prefix. */
 const last = '\u{10FFFF}';
 const dayMs = 86_400_000;
 
@@ -153,17 +153,17 @@ const tableOf: Readonly<Record<JobStatus, TableName>> = {
 };
 
 /**
- * Lists of records, page by page, in the order in which the jobs came: by `seq`, which a job keeps for life. A page looks at so many
- * rows of each table at most, so that what is rare in a long backlog or a long history takes several short calls, and no long one.
+ * Lists of records, page by page, by `seq`: the order in which the jobs came, which a job keeps for life. A page reads a limited number
+ * of rows of each table, so that a search for rare records takes several short calls instead of a long one.
  *
- * @param keptSince what ended before that is past its retention, though its day is not dropped yet
+ * @param keptSince records that ended before this moment are past their retention, even if their day is not dropped yet
  */
 function createPages(state: PostgresState, keptSince: (at: string) => string) {
   const { db } = state;
   const s = db.schema;
   const tables = recordTables(s);
 
-  /** In no order; `null` = there are more. */
+  /** Ids in any order; `null` = there are more than `fewIds`. */
   async function few(sql: string, value: unknown[]): Promise<string[] | null> {
     const rows = await db.inOrder(`SELECT id FROM (${sql}) found LIMIT ${fewIds + 1}`, value);
     return rows.length > fewIds ? null : rows.map(([id]) => id as string);
@@ -189,13 +189,13 @@ function createPages(state: PostgresState, keptSince: (at: string) => string) {
     return few([...parts, leased].join(' UNION ALL '), [storable(queue)]);
   }
 
-  /** Those that may be leased, of which there are few. */
+  /** Ids of jobs that may be leased. There are only few. */
   const maybeLeased = `SELECT unnest(ids) AS id FROM ${s}.leases UNION SELECT id FROM ${s}.renewals`;
-  /** Looks up each: `OFFSET 0` keeps the planner from reading the whole table in order. */
+  /** Looks up each id: `OFFSET 0` keeps the planner from reading the whole table in order. */
   const lookedUp = ({ name, columns }: RecordTable, ids: string): string =>
     `(SELECT t.* FROM (${ids}) l (id) CROSS JOIN LATERAL (SELECT ${columns} FROM ${name} WHERE id = l.id OFFSET 0) t) t`;
 
-  /** The newest rows of a table that match; and the last one that was looked at, if there may be more. */
+  /** The newest matching rows of a table, and the last row that was read, if there may be more. */
   function partOf(
     name: TableName,
     filter: Query,
@@ -216,7 +216,7 @@ function createPages(state: PostgresState, keptSince: (at: string) => string) {
     if (status) where.push(status);
     if (name === 'history') {
       where.push(`(finished_at > ${keptSince(put(state.at()))} OR keep_until IS NOT NULL)`);
-      // No job ends before it was created: whole days are passed over.
+      // No job ends before it was created, so earlier days are skipped.
       const { createdFrom } = filter;
       if (createdFrom !== undefined)
         path.push(`finished_at >= ${put(Math.floor(createdFrom / dayMs) * dayMs)}`);
@@ -268,7 +268,7 @@ function pageOf(
   return { records, next: null };
 }
 
-/** Conditions that an index answers in the order of `seq`. */
+/** Conditions for which an index finds the rows in the order of `seq`. */
 function pathOf(name: TableName, filter: RecordFilter, put: Put): string[] {
   const { idempotencyKey, schedule, tenantId, status } = filter;
   if (idempotencyKey !== undefined) return [`idempotency_key = ${put(storedKey(idempotencyKey))}`];
@@ -278,7 +278,7 @@ function pathOf(name: TableName, filter: RecordFilter, put: Put): string[] {
   return status === 'retrying' ? ['attempt > 0'] : [];
 }
 
-/** What is left to compare of the rows that were looked at: nearly as `matches` does it, so that few are read for nothing. */
+/** The other conditions on the rows. They find nearly the same rows as `matches`, so that few are sent in vain. */
 function conditionsOf(name: TableName, filter: RecordFilter, put: Put): string[] {
   const { queue, job, status, tenantId, idempotencyKey, schedule, worker, error } = filter;
   const { idPrefix, createdFrom, createdBefore } = filter;
@@ -304,7 +304,7 @@ function conditionsOf(name: TableName, filter: RecordFilter, put: Put): string[]
   return where;
 }
 
-/** Those whose value is there, each with a parameter in place of its `?`. */
+/** The conditions that have a value, each with a parameter for its `?`. */
 export const conditions = (
   put: Put,
   values: Readonly<Record<string, string | number | undefined>>,

@@ -1,4 +1,4 @@
-/** From rows to what callers see. */
+/** Turns rows into the objects that callers see. */
 
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { AbandonReason, JobStatus } from '../../../core/contract/outcome.ts';
@@ -8,14 +8,14 @@ import { JobState, recordOf as storedRecordOf } from '../shared/report-lines.ts'
 import type { Row } from './client.ts';
 import { finishedAt } from './sql.ts';
 
-/** In the order that `recordOf` reads; and where the row stands in a list, and after how many others of its table. */
+/** In the order that `recordOf` reads, and then the position of the row in a list and among the read rows of its table. */
 const recordColumns =
   'id, queue, job, tenant_id, state, priority, created_at, ready_at, attempt, finished_at, reason, error, progress, reports, facts, seq, n';
 const shared =
   'id, queue, job, tenant_id, priority, created_at, ready_at, attempt, progress, reports, facts, seq';
 
 /**
- * Whether a job of `jobs` is leased: no narrow row says where it waits, and it is in no line. `OFFSET 0` keeps the planner from reading all of those that wait.
+ * Whether a job of `jobs` is leased: it has no narrow row and is in no line. `OFFSET 0` keeps the planner from reading all waiting jobs.
  */
 export const leasedOf = (s: string, j: string): string => `
   (NOT EXISTS (SELECT FROM ${s}.ready r WHERE r.queue = ${j}.queue AND r.rank = ${j}.rank AND r.seq = ${j}.seq OFFSET 0)
@@ -25,9 +25,9 @@ export const leasedOf = (s: string, j: string): string => `
 /** A table whose rows are records. */
 export interface RecordTable {
   readonly name: string;
-  /** That `select` needs. */
+  /** The columns that `select` needs. */
   readonly columns: string;
-  /** From rows that have these columns, and `n`. */
+  /** SQL that selects records from rows with these columns and `n`. */
   select(rows: string): string;
 }
 
@@ -54,7 +54,7 @@ export function recordTables(s: string): Record<TableName, RecordTable> {
   };
 }
 
-/** Finds a record by its id: planning the query for all days takes longer than running it. */
+/** Finds a record by its id. It is a function, because planning the query for all days takes longer than running it. */
 export function recordFunction(s: string): string {
   const { jobs, dead, history } = recordTables(s);
   const one = ({ name, columns, select }: RecordTable, where = '') =>
@@ -66,7 +66,7 @@ export function recordFunction(s: string): string {
   ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
   #variable_conflict use_column
   BEGIN
-    -- + 0 keeps the planner from the indexes by seq, of which it would read all.
+    -- + 0 keeps the planner from reading the whole indexes by seq.
     RETURN QUERY SELECT * FROM (${one(jobs)} UNION ALL ${one(dead)} UNION ALL ${one(history, 'AND finished_at > since')}) records
     ORDER BY seq + 0 DESC LIMIT 1;
   END $$;`;
@@ -93,7 +93,7 @@ export function recordOf(row: Row): JobRecord {
   });
 }
 
-/** Where a record stands in a list, and how many rows of its table were looked at to find it. */
+/** The position of a record in a list, and the number of rows of its table that were read to find it. */
 export const positionOf = (row: Row) => ({ seq: Number(row[15]), looked: Number(row[16]) });
 
 function statusOf(state: number, attempts: number): JobStatus {
@@ -106,7 +106,7 @@ const stateNames = Object.keys(JobState);
 
 export const deadColumns = 'id, queue, job, reason, error, attempt, finished_at';
 
-/** Of a row that begins with `deadColumns`. */
+/** @param row begins with `deadColumns` */
 export function deadOf(row: Row): Omit<DeadLetter, 'body'> {
   const [id, queue, job, reason, error, attempt, diedAt] = row as string[];
   return {

@@ -1,6 +1,6 @@
 /**
- * How the tables and functions come to be: all at once, or from those of a version that was released. Any number of processes may start
- * together: one does it.
+ * Creates the tables and functions, or upgrades them from a released version. Any number of processes may start together: one of them
+ * does it.
  */
 
 import { config, LongshoreError } from '../../../core/base/errors.ts';
@@ -18,19 +18,19 @@ import { rewritten, tables } from './tables-sql.ts';
 const dayMs = 86_400_000;
 const moment = (at: string): string => `lpad((${at})::text, 16, '0')`;
 
-/** The letters of an id, and each of them backwards, as core/kit/texts/audit.ts has it. */
+/** The letters of an id, which are inverted one by one, as in core/kit/texts/audit.ts. */
 const letters = Array.from({ length: 0x7e - 0x21 + 1 }, (_, i) => String.fromCharCode(0x21 + i));
 const quoted = (text: string): string => `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 const flipped = `translate(id, ${quoted(letters.join(''))}, ${quoted(letters.toReversed().join(''))})`;
 const place = `${moment('9999999999999999 - at')} || ${flipped} || chr(127)`;
 const auditEnd = `at + ${auditKeepMs + dayMs}`;
-/** Any word is a version: it was never there. */
+/** Versions are opaque, so any word that was never a version will do. */
 const version = `'moved'`;
 
 /**
- * From the tables of version 0.1.0 to today's. The table of steps becomes that of all texts, and the names of steps stay. Processes of
- * version 0.1.0 may still run. They find their steps in a view. They find no schedule and no entry of the audit log, and can write none.
- * Their heartbeats go into the old table.
+ * Upgrades the tables of version 0.1.0. The table of steps becomes the table of all texts; the names of steps stay. Processes of version
+ * 0.1.0 may still run. They find their steps in a view. They can neither read nor write schedules and the audit log. Their heartbeats go
+ * into the old table.
  *
  * @param s the schema's name, quoted
  */
@@ -62,7 +62,7 @@ const from10 = (s: string): string => `
   CREATE VIEW ${s}.audit AS SELECT 0::bigint AS at, ''::text AS id, ''::text AS entry WHERE false;
   DROP FUNCTION ${s}.revive;`;
 
-/** In place of those that are there. */
+/** Creates or replaces all functions. */
 const functions = (s: string): string =>
   [
     ...[rareFunctions, enqueueFunctions, leaseFunctions, groupFunctions, limitFunctions, batchFunctions],
@@ -71,7 +71,7 @@ const functions = (s: string): string =>
     .map((part) => part(s))
     .join('\n');
 
-/** Writes rows of the outbox, with one parameter of text, so that it may be called in the transaction of any driver. */
+/** Writes rows of the outbox. It has one text parameter, so that it can be called with any driver. */
 const outboxFunction = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.write_outbox(request text) RETURNS int LANGUAGE plpgsql AS $$
   DECLARE
@@ -90,7 +90,7 @@ const outboxFunction = (s: string): string => `
     RETURN written;
   END $$;`;
 
-/** A publication of all tables, as for change data capture, refuses to change rows of a table that has nothing to name them by. */
+/** With a publication of all tables, as for change data capture, Postgres refuses to change rows of a table without a replica identity. */
 const replicaIdentities = (s: string): string => `
   DO $$
   DECLARE
@@ -104,33 +104,33 @@ const replicaIdentities = (s: string): string => `
     END LOOP;
   END $$;`;
 
-/** Counted up with every change of `tables` and of the functions. */
+/** Increased with every change of `tables` and of the functions. */
 export const schemaVersion = 14;
 
-/** Of a new schema. @param s the schema's name, quoted */
+/** Creates everything in a new schema. @param s the schema's name, quoted */
 export const create = (s: string): string => `${tables(s)} ${functions(s)} ${replicaIdentities(s)}`;
 
 /**
- * By the version of a release, what brings its tables to `schemaVersion`. During a roll-out processes of both run, so keep what those of the
- * release call. Version 10 is that of 0.1.0.
+ * By the version of a release, the SQL that upgrades it to `schemaVersion`. During a roll-out processes of both versions run, so keep
+ * everything that the older release calls. Version 10 is release 0.1.0.
  */
 export const upgrades: ReadonlyMap<number, (s: string) => string> = new Map([
   [10, (s) => `${from10(s)} ${functions(s)} ${replicaIdentities(s)}`],
 ]);
 
 export interface MigrationResult {
-  /** `null` = there was nothing. */
+  /** `null` = there were no tables. */
   readonly from: number | null;
   readonly to: number;
 }
 
 /**
- * A session that has looked for a schema in vain may go on believing so within its transaction, although another session has made
- * it since. Taking a lock on a table corrects that, and reading one takes a lock.
+ * A session that has not found a schema may keep this answer for its transaction, although another session has created the schema since.
+ * Taking a lock on a table corrects that, and reading a table takes a lock.
  */
 export const seeNewSchemas = 'SELECT FROM pg_catalog.pg_namespace LIMIT 0';
 
-/** A migration may take its time, and so may waiting for that of another process. */
+/** A migration may take long, and so may waiting for the migration of another process. */
 const migrationTimeoutMs = 3_600_000;
 
 export async function migrate(pool: Pool, schema: string): Promise<MigrationResult> {
@@ -139,11 +139,11 @@ export async function migrate(pool: Pool, schema: string): Promise<MigrationResu
   return onClient(pool, async (client) => {
     const run = (text: string, values?: unknown[]) =>
       client.query({ text, ...(values && { values }), query_timeout: migrationTimeoutMs });
-    // After waiting for the lock it must read what the other process has committed.
+    // After waiting for the lock it must see the changes of the other process.
     await run('BEGIN ISOLATION LEVEL READ COMMITTED');
     for (const name of ['statement', 'lock', 'idle_in_transaction_session'])
       await run(`SET LOCAL ${name}_timeout = 0`);
-    // Held until the end of this transaction, which also works through pgbouncer.
+    // The lock is held until the end of this transaction, which also works through pgbouncer.
     await run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`longshore ${schema}`]);
     await run(seeNewSchemas);
     const from = await readVersion(client, schema);
@@ -158,7 +158,7 @@ export async function migrate(pool: Pool, schema: string): Promise<MigrationResu
   });
 }
 
-/** As the schema's owner, where those who use it may make no tables. */
+/** Run it as the owner of the schema, if its users may not create tables. */
 export async function makeDays(pool: Pool, schema: string): Promise<void> {
   await onClient(pool, (client) => client.query(`SELECT ${schema}.make_days(NULL)`));
 }
@@ -184,14 +184,14 @@ async function readVersion(client: PostgresClient, schema: string): Promise<numb
 }
 
 async function begin(client: PostgresClient, schema: string): Promise<void> {
-  // Asked first, because a user without the right to create schemas may still own this one.
+  // Looks first, because a user without the right to create schemas may still own this schema.
   const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS found', [schema]);
   if (!rows[0]!.found) await client.query(`CREATE SCHEMA ${schema}`);
   await client.query(`CREATE TABLE ${schema}.longshore (version int NOT NULL)`);
   await client.query(`INSERT INTO ${schema}.longshore VALUES (0)`);
 }
 
-/** In another encoding what jobs return and throw may be impossible to store, so they could not be settled. */
+/** In another encoding some outputs and errors of jobs cannot be stored, so these jobs could not be settled. */
 function refuseOtherEncoding({ encoding, name }: { readonly encoding: string; readonly name: string }): void {
   if (encoding === 'UTF8') return;
   throw config(

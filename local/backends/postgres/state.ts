@@ -1,4 +1,4 @@
-/** What the parts of the Postgres backend share. */
+/** The shared state of the Postgres backend. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
@@ -16,16 +16,16 @@ export interface PostgresState {
   /** For NOTIFY; `null` = `listen: false`. */
   readonly channel: string | null;
   readonly knownQueues: Set<string>;
-  /** Epoch ms for a test; `null` = the database's clock rules. */
+  /** Epoch ms for a test; `null` = use the database's clock. */
   at(): number | null;
-  /** In how many ms a message may run; 0 = now. */
+  /** The delay of a message, ms; 0 = ready now. */
   delayOf(message: Pick<OutgoingMessage, 'notBefore'>): number;
   /** Decides which queues an enqueue has to name in a NOTIFY. */
   readonly notifier: Notifier;
   /** Sends a NOTIFY for each queue now, if workers listen. */
   notify(queues: readonly string[]): Promise<void>;
-  /** Lets waiting fetches of this process look again, of one queue or of all. */
+  /** Lets waiting fetches of this process look again, for one queue or for all. */
   wake(queue?: string): void;
-  /** Wakes workers of these queues, of this process and, soon, of others: for jobs that are in the database already. */
+  /** Wakes the workers of these queues, in this process and soon in others, for jobs that are already in the database. */
   wakeAll(queues: Iterable<string>): void;
 }

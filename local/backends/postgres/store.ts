@@ -1,4 +1,4 @@
-/** State in Postgres 13 or newer, for queues that keep none. The schema may be that of a Postgres queue. */
+/** State in Postgres 13 or newer, for queues that keep none. A Postgres queue may use the same schema. */
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
@@ -31,9 +31,9 @@ import { postgresTexts } from './texts.ts';
 export interface PostgresStoreOptions extends DatabaseOptions {
   /** @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
-  /** Whether those who wait for results may keep a connection for LISTEN, of a pool with 5 or more. @default true */
+  /** Whether waiting for results keeps one connection of the pool for LISTEN, if the pool has 5 or more. @default true */
   readonly listen?: boolean;
-  /** For tests, also of the keys. @default the process's for records, the database's for keys */
+  /** For tests. @default the process's clock for records, the database's clock for keys */
   readonly clock?: Clock;
 }
 
@@ -77,7 +77,7 @@ function valuesOf(row: RecordRow): unknown[] {
   return [id, randomUUID(), queue, job, status, createdAt, agesFrom(row), guardedUntil, JSON.stringify(row)];
 }
 
-/** Records of jobs whose queue keeps none: JSON, and beside it what most lists ask for. */
+/** Records of jobs whose queue keeps none, as JSON. Members that most lists filter by have their own columns. */
 function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>, ends: PostgresEnds): RecordTable {
   const s = db.schema;
   const told = (write: string): string => `WITH written AS (${write} RETURNING id, finished_at)
@@ -116,7 +116,7 @@ function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>, ends: Postg
     async page(query, max, past) {
       const values: unknown[] = [max, past.dead, past.ended];
       const put: Put = (value) => `$${values.push(typeof value === 'string' ? storable(value) : value)}`;
-      // As in the lists of a queue: the rows that are looked at come by an index, and are so many at most.
+      // As in the lists of a queue: an index finds the rows, and their number is limited.
       const looked = `
         SELECT w.*, row_number() OVER (ORDER BY created_at DESC, seq DESC) AS n FROM (
           SELECT "row", id, queue, job, status, finished_at, created_at, seq FROM ${s}.records WHERE ${pathOf(query, put)}
@@ -150,7 +150,7 @@ function pageOf(found: readonly Row[], max: number, matching: (row: RecordRow) =
   return { rows, next: null };
 }
 
-/** What the index by time, or by status and time, answers. */
+/** The conditions for the index by time, or by status and time. */
 function pathOf({ after, status, createdFrom, createdBefore }: RecordQuery, put: Put): string {
   const path = ['true'];
   if (after !== undefined) {
@@ -161,7 +161,7 @@ function pathOf({ after, status, createdFrom, createdBefore }: RecordQuery, put:
   return [...path, ...conditions(put, by)].join(' AND ');
 }
 
-/** What the rows are compared by before they are read. A member of the JSON is found as text, and confirmed by `matches`. */
+/** The other conditions on the rows. A member of the JSON is searched as text, and `matches` confirms it. */
 function conditionsOf(query: RecordQuery, put: Put): string[] {
   const { queue, job, tenantId, idempotencyKey, schedule, idPrefix } = query;
   const where = conditions(put, { 'queue = ?': queue, 'job = ?': job, 'starts_with(id, ?)': idPrefix });

@@ -1,7 +1,7 @@
 /**
- * The tables. A job is one wide row of `jobs`, which a fetch does not touch: copying it would be the most expensive part. A narrow row in
- * `ready` or `delayed` says where the job waits. A fetch deletes narrow rows and writes ONE row of `leases` for all jobs that it leases. A
- * job's `turn` is its version: a new number each time it is queued, so that an owner of an earlier lease finds nothing.
+ * The tables. A job has one wide row in `jobs`, which a fetch does not change: copying it would be the most expensive part. A waiting job
+ * has a narrow row in `ready` or `delayed`. A fetch deletes narrow rows and writes ONE row of `leases` for all jobs that it leases. The
+ * `turn` of a job is its version: a new number each time it is queued, so that the owner of an earlier lease finds nothing.
  */
 
 import { GroupState } from '../shared/groups.ts';
@@ -9,16 +9,16 @@ import { blockSize } from './batches-sql.ts';
 import { locks } from './group-pieces.ts';
 import { apartFrom, usualEnd } from './sql.ts';
 
-/** These tables are filled and emptied all the time: they are vacuumed by what changed, not by a share of what is there. */
+/** For tables that are filled and emptied all the time: vacuum starts after a number of changes, not after a share of the rows. */
 const busy = (
   fillfactor = 100,
 ): string => `WITH (fillfactor = ${fillfactor}, autovacuum_vacuum_scale_factor = 0.01,
     autovacuum_vacuum_threshold = 5000, autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0)`;
 
-/** Rows of these are written over many times: with room in the page the new version stays there and touches no index. */
+/** For tables whose rows are overwritten many times: with room in the page the new version stays there and changes no index. */
 export const rewritten = `(fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000)`;
 
-/** What a record needs to know of a job, whatever became of it. What lists search for stands beside the facts, which are JSON. */
+/** The columns of a job's record in every table. The facts are JSON; searched facts have their own columns. */
 const record = `
     seq bigint NOT NULL, id text COLLATE "C" NOT NULL, queue text COLLATE "C" NOT NULL, job text NOT NULL, tenant_id text,
     priority smallint NOT NULL, created_at bigint NOT NULL, ready_at bigint NOT NULL, attempt int NOT NULL, reports text NOT NULL,
@@ -33,7 +33,7 @@ const jobTables = (s: string): string => `
     turn bigint NOT NULL, rank bigint NOT NULL, interrupted boolean NOT NULL, cancel_requested boolean NOT NULL, body text NOT NULL,
     PRIMARY KEY (id)
   ) ${busy()};
-  -- What every enqueue pays for a list of a long backlog. The other indexes are of jobs that have such a fact.
+  -- For lists of a long backlog; every enqueue pays for this index. The other indexes only have jobs with such a value.
   CREATE INDEX jobs_seq ON ${s}.jobs (seq) WITH (deduplicate_items = off);
   CREATE INDEX jobs_tenant ON ${s}.jobs ((tenant_id COLLATE "C"), seq) WHERE tenant_id IS NOT NULL;
   CREATE INDEX jobs_retried ON ${s}.jobs (seq) WHERE attempt > 0;
@@ -41,12 +41,12 @@ const jobTables = (s: string): string => `
     queue text COLLATE "C" NOT NULL, rank bigint NOT NULL, seq bigint NOT NULL, ready_at bigint NOT NULL, id text COLLATE "C" NOT NULL
   ) ${busy()};
   CREATE INDEX ready_rank ON ${s}.ready (queue, rank, seq);
-  -- Kept apart: delayed jobs in front of the ready ones would be stepped over at every claim.
+  -- Delayed jobs have their own table: in ready, every fetch would step over them.
   CREATE TABLE ${s}.delayed (
     queue text COLLATE "C" NOT NULL, ready_at bigint NOT NULL, seq bigint NOT NULL, rank bigint NOT NULL, id text COLLATE "C" NOT NULL
   ) ${busy()};
   CREATE INDEX delayed_ready_at ON ${s}.delayed (queue, ready_at, seq);
-  -- One row per claim and queue. Its members have their end here, unless they were renewed.
+  -- One row per claim and queue. until is the end of all its leases, except renewed ones.
   CREATE TABLE ${s}.leases (
     claim text COLLATE "C" NOT NULL, queue text COLLATE "C" NOT NULL, claimed_at bigint NOT NULL, until bigint NOT NULL,
     ids text[] NOT NULL, turns bigint[] NOT NULL,
@@ -70,7 +70,7 @@ const jobTables = (s: string): string => `
   CREATE INDEX dead_queue ON ${s}.dead (queue, finished_at, seq);
   CREATE INDEX dead_kept_until ON ${s}.dead (keep_until) WHERE keep_until IS NOT NULL;
   CREATE INDEX dead_usual ON ${s}.dead (${usualEnd}, seq);
-  -- By day, so that the old ones are dropped as a whole: deleting them row by row would leave bloat.
+  -- Partitioned by day, so that old days are dropped as a whole: deleting row by row would leave bloat.
   CREATE TABLE ${s}.history (${record}, ${end}, body text) PARTITION BY RANGE (finished_at);
   CREATE INDEX history_id ON ${s}.history (id);
   CREATE INDEX history_seq ON ${s}.history (seq);
@@ -78,8 +78,8 @@ const jobTables = (s: string): string => `
   CREATE TABLE ${s}.history_kept PARTITION OF ${s}.history FOR VALUES FROM (${apartFrom}) TO (MAXVALUE);
   CREATE INDEX history_kept_until ON ${s}.history_kept (keep_until);
   ${['jobs', 'dead', 'history'].map((table) => factIndexes(s, table)).join('')}
-  -- grouped: it has had a group. Where none has, nobody looks for one; and whether a table of short-lived rows has any is dear to ask:
-  -- until they are vacuumed, the index entries of all that have gone are read again each time.
+  -- grouped: the queue has had a group. Without one, no function looks for groups. Asking the table of groups itself would be slow:
+  -- the index entries of deleted rows are read each time until they are vacuumed.
   CREATE TABLE ${s}.queues (
     name text COLLATE "C" PRIMARY KEY, paused boolean NOT NULL DEFAULT false, grouped boolean NOT NULL DEFAULT false
   );
@@ -97,10 +97,10 @@ const groupTables = (s: string): string => `
     name text COLLATE "C" NOT NULL,
     ordering text, -- NULL: groups only take turns
     state smallint NOT NULL,
-    place bigint, -- in the line, kept for life; NULL: it has not joined yet
-    entered_at bigint NOT NULL DEFAULT 0, -- when it counted as ready, as a head
+    place bigint, -- in the line, kept for life; NULL: not joined yet
+    entered_at bigint NOT NULL DEFAULT 0, -- when it counted as ready, for a head
     apart_until bigint,
-    lag bigint NOT NULL -- its rank without the time
+    lag bigint NOT NULL -- the part of the rank that comes from the priority
   ) ${busy(80)};
   CREATE INDEX grouped_line ON ${s}.grouped (queue, name, state, place, seq);
   CREATE INDEX grouped_busy ON ${s}.grouped (queue) WHERE state <> ${GroupState.inLine};
@@ -115,7 +115,7 @@ const storeTables = (s: string): string => `
     hold_until bigint NOT NULL,
     done boolean NOT NULL,
     value text,
-    -- Of the value and of done. Apart from the hold, so that an owner that dies does not take the value with it.
+    -- When value and done expire. Separate from the hold, so that the value survives an owner that dies.
     keep_until bigint NOT NULL
   ) ${busy()};
   CREATE INDEX keys_ended ON ${s}.keys ((greatest(hold_until, keep_until)));
@@ -123,12 +123,12 @@ const storeTables = (s: string): string => `
     name text COLLATE "C" PRIMARY KEY, version text NOT NULL, ends_at bigint, text text NOT NULL, written_at bigint
   ) WITH ${rewritten};
   CREATE INDEX texts_ends_at ON ${s}.texts (ends_at);
-  -- Numbers: one text per key, in the order in which they are read.
+  -- Metrics: one text per key, in the order of reads.
   CREATE TABLE ${s}.metrics (
     step text COLLATE "C" NOT NULL, at bigint NOT NULL, queue text COLLATE "C" NOT NULL, job text COLLATE "C" NOT NULL,
     source text COLLATE "C" NOT NULL, body text NOT NULL, PRIMARY KEY (step, at, queue, job, source)
   ) WITH ${rewritten};
-  -- Records of jobs whose queue keeps none, for postgresStore(). What is searched for stands beside the row, which is JSON.
+  -- Records of jobs whose queue keeps none, for postgresStore(). The row is JSON; searched members have their own columns.
   CREATE TABLE ${s}.records (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, version text COLLATE "C" NOT NULL,
     queue text COLLATE "C" NOT NULL, job text COLLATE "C" NOT NULL, status text COLLATE "C" NOT NULL,
@@ -137,15 +137,15 @@ const storeTables = (s: string): string => `
   CREATE INDEX records_created_at ON ${s}.records (created_at, seq);
   CREATE INDEX records_status ON ${s}.records (status, created_at, seq);
   CREATE INDEX records_finished_at ON ${s}.records (finished_at) WHERE finished_at IS NOT NULL;
-  -- Who waits for the end of a job: a row while they do, with the channel of their process. A job that ends finds it there, so it tells only
-  -- those who wait. It reads the row and leaves it: two that deleted rows in different orders would wait for one another. Unlogged, because
-  -- those who wait ask again and poll besides.
+  -- Processes that wait for the end of a job: one row per job and process, with the channel of the process. The end of a job notifies only
+  -- these channels. It does not delete the rows: two transactions that delete rows in different orders could deadlock. Unlogged, because
+  -- waiting processes register again and also poll.
   CREATE UNLOGGED TABLE ${s}.waits (
     id text COLLATE "C" NOT NULL, channel text COLLATE "C" NOT NULL, until bigint NOT NULL, PRIMARY KEY (id, channel)
   ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
   CREATE INDEX waits_until ON ${s}.waits (until);`;
 
-/** In the tables of limits, `most` is the limit that was asked for. Batches have two bits for each child. */
+/** In the tables of limits, `most` is the limit that the job asked for. Batches have two bits for each child. */
 const limitAndBatchTables = (s: string): string => `
   CREATE TABLE ${s}.limit_slots (
     key text COLLATE "C" NOT NULL, holder text COLLATE "C" NOT NULL, owner text NOT NULL, most int NOT NULL, until bigint NOT NULL,
@@ -179,11 +179,11 @@ const outboxTables = (s: string): string => `
     target text COLLATE "C" NOT NULL,
     written_at bigint NOT NULL,
     message text NOT NULL,
-    id text COLLATE "C", -- NULL: of version 0.1.0
+    id text COLLATE "C", -- NULL: written by version 0.1.0
     PRIMARY KEY (target, seq)
   ) ${busy()};
   CREATE INDEX outbox_id ON ${s}.outbox (target, id);
-  -- What a target will not take. Kept apart, so that a relay never steps over it.
+  -- Messages that their target has refused. They have their own table, so that a relay never steps over them.
   CREATE TABLE ${s}.outbox_refused (
     seq bigint NOT NULL, target text COLLATE "C" NOT NULL, id text NOT NULL, queue text NOT NULL, written_at bigint NOT NULL,
     refused_at bigint NOT NULL, error text NOT NULL, message text NOT NULL, PRIMARY KEY (target, seq)

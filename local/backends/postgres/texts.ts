@@ -8,11 +8,11 @@ import { keyOf, storedKey } from './keys.ts';
 import { removeSome, stepSize, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
-/** One step of a purge: how many texts past the time `now` it removed. */
+/** One step of a purge: returns how many expired texts it removed. */
 export const purgeTexts = (s: string, now: string): string =>
   removeSome(`${s}.texts`, 'name', `ends_at <= (SELECT ${now}) ORDER BY ends_at`);
 
-/** `$1` is the caller's time, or NULL for the database's. */
+/** `$1` is the caller's time; NULL = the database's. */
 const textStatements = (table: string) => {
   const now = timeOf('$1');
   const columns = `text, version, ${now} - written_at, name`;
@@ -23,7 +23,7 @@ const textStatements = (table: string) => {
       ON CONFLICT (name) DO NOTHING RETURNING 1`,
     replace: `UPDATE ${table} SET version = $3, ends_at = $4, written_at = ${now}, text = $5
       WHERE name = $2 AND version = $6 RETURNING 1`,
-    // A text that is there already is left alone: it would only become a dead row and a live one.
+    // An unchanged text is not written: that would only leave a dead row.
     put: `INSERT INTO ${table} AS t (name, version, ends_at, written_at, text)
       SELECT name, version, nullif(ends_at, -1), ${now}, text
       FROM unnest($2::text[], $3::text[], $4::bigint[], $5::text[]) x (name, version, ends_at, text)
@@ -31,7 +31,7 @@ const textStatements = (table: string) => {
         text = excluded.text
       WHERE (t.text, t.ends_at) IS DISTINCT FROM (excluded.text, excluded.ends_at)`,
     remove: `DELETE FROM ${table} WHERE name = $1 AND version = $2 RETURNING name`,
-    // In the order of the names: two that lock the same rows wait for each other, and never both.
+    // Sorted by name, so that two calls that lock the same rows cannot deadlock.
     removeAll: `DELETE FROM ${table} WHERE name = ANY (ARRAY(
       SELECT name FROM ${table} WHERE name = ANY ($1::text[]) ORDER BY name FOR UPDATE)) RETURNING name`,
     list: (than: '>' | '>=', only: '' | 'containing') => `
@@ -79,7 +79,7 @@ function textsIn(
     return rows.length === 1 ? version : null;
   }
 
-  /** Whatever is there. */
+  /** Writes texts over any version. */
   async function put(texts: readonly TextWrite[]): Promise<void> {
     const sorted = texts
       .map(({ name, ...text }) => ({ name: storedKey(name), ...text }))
@@ -112,7 +112,7 @@ function textsIn(
     async write(texts) {
       await put(texts.filter(({ ifVersion }) => ifVersion === undefined));
       const versions: (string | null)[] = [];
-      // Of one that was put, a version that nothing can be written over: it may have been there already.
+      // The version of a text that was put is unknown, because it may have been unchanged: a random one never matches.
       for (const text of texts)
         versions.push(text.ifVersion === undefined ? randomUUID() : await writeOne(text));
       return versions;

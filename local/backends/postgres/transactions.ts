@@ -1,4 +1,4 @@
-/** The queue inside transactions: the application's own, and those that a handler's writes and its ack share. */
+/** The queue inside transactions: the application's own, and the transactions that a handler shares with its ack. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
@@ -20,15 +20,15 @@ import type { PostgresState } from './state.ts';
 type Transactions = Required<Pick<QueueBackend, 'now' | 'enqueueIn' | 'begin'>>;
 
 /**
- * Connections that handlers' transactions leave free: one listens, and one renews leases and serves the handlers' other queries.
- * With all of them taken, every handler that needs another one would wait for the others.
+ * Connections that the transactions of handlers leave free: one listens, and one renews leases and serves other queries of handlers.
+ * If transactions took all connections, handlers that need another one would wait for each other.
  */
 const sparedConnections = 2;
 
 export function createTransactions(state: PostgresState, leases: Leases, maxBodyBytes: number): Transactions {
   const { db, ageingMs, channel } = state;
   const s = db.schema;
-  // One parameter of text, so that the transaction may be any driver's, whatever it does to arrays.
+  // One text parameter, because drivers pass arrays differently.
   const enqueueing = (name: string, more = '') => `
     SELECT ${s}.${name}(r.at, r.ageing, r.since, '{}', r.ids, r.queues, r.names, r.tenants, r.priorities, r.delays, r.bodies,
       r.keys, r.schedules, r.facts, r.channel, r.notified${more}) AS copies
@@ -66,8 +66,8 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
   }
 
   /**
-   * Lists new queues, outside the caller's transaction: a row that it has not committed would block every other enqueue to that
-   * queue, also one of the same handler outside of `ctx.tx`. It is not awaited, because it takes another connection.
+   * Lists new queues, outside the caller's transaction: an uncommitted row would block every other enqueue to the queue, also by the
+   * same handler outside of `ctx.tx`. It is not awaited, because it needs another connection.
    */
   function list(queues: readonly string[]): void {
     const fresh = queues.filter((queue) => !state.knownQueues.has(queue));
@@ -75,7 +75,7 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
     const insert = `INSERT INTO ${s}.queues (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`;
     db.query('listing queues', insert, [fresh]).then(
       () => fresh.forEach((queue) => void state.knownQueues.add(queue)),
-      () => {}, // the next one lists it
+      () => {}, // the next enqueue lists them
     );
   }
 
@@ -124,7 +124,7 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
   };
 }
 
-/** At most `count` at a time, in the order in which they came. */
+/** At most `count` at a time, first come, first served. */
 function createSlots(count: number) {
   const waiting: (() => void)[] = [];
   let free = count;
@@ -141,10 +141,10 @@ function createSlots(count: number) {
   };
 }
 
-/** The connection is only kept if this is quick. */
+/** If the rollback takes longer, the connection is closed. */
 const rollbackTimeoutMs = 5_000;
 
-/** A statement that begins with one of these words. */
+/** Matches a statement that begins with one of these words. */
 const beginsWith = (words: string): RegExp =>
   new RegExp(String.raw`^(?:\s|--[^\n]*\n|/\*.*?\*/)*(${words})\b`, 'is');
 
@@ -153,7 +153,7 @@ const ending = beginsWith(
   String.raw`begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!(\s+(work|transaction))?\s+to\b)`,
 );
 
-/** Statements whose effect would outlive the transaction in its session. A setting that a function makes is not seen here. */
+/** Statements whose effect on the session outlives the transaction. Settings that functions make are not detected. */
 const lasting = [
   beginsWith(
     String.raw`set(?!\s+(local|constraints|transaction)\b)|reset|listen|prepare|load|create\s+((local|global)\s+)?temp(orary)?(?!.*\bon\s+commit\s+drop\b)`,
@@ -162,7 +162,7 @@ const lasting = [
 ];
 
 /**
- * Never gives the client to the handler: one that goes on after its attempt must not write in somebody else's transaction.
+ * The handler never gets the client itself: a handler that goes on after its attempt must not write into another transaction.
  *
  * @param released called when the connection is back in the pool, or closed
  */
@@ -173,12 +173,12 @@ async function openTransaction(
   released: () => void,
 ): Promise<JobTransaction> {
   let over = false;
-  /** Statements of the handler that have not been answered. */
+  /** Number of unanswered statements of the handler. */
   let open = 0;
-  /** Ends with the last of them. One is sent at a time, because `pg` will no longer queue them itself. */
+  /** Ends with the last of these statements. They are sent one at a time, because `pg` will no longer queue them itself. */
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Why the connection was lost: the next statement's error only says that it was. */
+  /** Why the connection was lost: the error of the next statement does not say why. */
   let loss: Error | undefined;
   const broken = (error?: Error) => {
     loss ??= error;
@@ -186,7 +186,7 @@ async function openTransaction(
 
   /** Whether the session must not serve another transaction. */
   let isChanged = false;
-  // Sent with the statement that ends the transaction. What the application has set in each connection of its own pool must stay.
+  // Sent with the statement that ends the transaction. Settings that the application makes in its own pool must stay.
   const tidy = `${db.ownsPool ? 'RESET ALL; ' : ''}SELECT pg_advisory_unlock_all()`;
 
   function end(destroy: boolean): void {
@@ -196,7 +196,7 @@ async function openTransaction(
     released();
   }
 
-  /** The handler's own fault where it has idled for too long, whichever error says so; the server's otherwise. */
+  /** An error of the handler if it has idled for too long, otherwise of the server. `null` = no failure. */
   function failureOf(during: string, cause?: unknown): LongshoreError | null {
     const idled = [loss, cause].find((one) => sqlState(one) === idledTooLong);
     if (idled) return lost(idled);
@@ -218,7 +218,7 @@ async function openTransaction(
   const send = (text: string, timeoutMs = queryTimeoutMs) =>
     client.query({ text, query_timeout: timeoutMs }) as Promise<unknown>;
 
-  /** Returns what the server has made of it: a transaction that has failed cannot commit. */
+  /** Returns the command that the server has run: COMMIT of a failed transaction rolls back. */
   async function finish(statement: 'COMMIT' | 'ROLLBACK', timeoutMs = queryTimeoutMs): Promise<string> {
     const [result] = (await send(`${statement}; ${tidy}`, timeoutMs)) as [{ command: string }];
     return result.command;
@@ -237,7 +237,7 @@ async function openTransaction(
     return client.query(text, values);
   }
 
-  /** Commits behind all that the handler has sent, if `last` says so. */
+  /** Waits for the statements of the handler, and commits if `statements` resolves with `true`. */
   async function commit(during: string, statements: () => Promise<boolean>): Promise<boolean> {
     await last; // also for a statement that the handler did not await
     if (over) throw ended();
@@ -246,7 +246,7 @@ async function openTransaction(
       end(true);
       throw gone;
     }
-    over = true; // before anything is sent: what a handler writes now could fail, and undo an ack that was answered
+    over = true; // first: a later statement of the handler could fail, and undo an ack that was answered
     const agreed = await run(during, async () => {
       if (sql.getTransactionStatus() === 'I') throw refused('the handler has ended it by itself');
       return statements();
@@ -291,7 +291,7 @@ async function openTransaction(
     async rollback() {
       if (over) return;
       over = true;
-      // A running statement may hold the connection and its locks for long; the server would go on with it.
+      // A running statement may hold the connection and its locks for long, so it is cancelled on the server.
       if (open > 0) {
         const pid = client.processID;
         end(true);
@@ -310,8 +310,8 @@ async function openTransaction(
 }
 
 /**
- * The server has answered that what the handler wrote cannot be committed, so all of it is rolled back for sure. After a fault of
- * the server or the connection that is unknown.
+ * Whether the server has refused to commit, so that everything is rolled back for sure. After a failure of the server or the connection
+ * that is unknown.
  */
 function isRefusal(cause: unknown): boolean {
   return (
@@ -323,13 +323,13 @@ function isRefusal(cause: unknown): boolean {
 const ended = (): LongshoreError =>
   new LongshoreError('LEASE_LOST', 'The attempt and its transaction are over.');
 
-/** The server has ended the session while the handler did something else: before it was asked to commit, so all is rolled back for sure. */
+/** The server has ended the idle session of a handler before its commit, so everything is rolled back for sure. */
 const idledTooLong = '25P03';
 
 const lost = (loss: unknown): LongshoreError =>
   refused(postgresError('the run of the handler', loss).message.replace(/\.$/, ''), loss);
 
-/** The attempt has failed as if its handler had thrown. */
+/** Fails the attempt as if its handler had thrown. */
 function refused(why: string, cause?: unknown): LongshoreError {
   return new LongshoreError('HANDLER', `The handler's transaction was rolled back: ${why}.`, { cause });
 }
@@ -337,14 +337,14 @@ function refused(why: string, cause?: unknown): LongshoreError {
 type TransactionClient = SqlTransaction & Pick<PostgresClient, 'getTransactionStatus'>;
 
 /**
- * What must be true of a caller's transaction before anything is written in it. Throws `OPTION` for a `tx` outside a transaction, because
- * there each statement commits by itself; and what `Database.ready` throws.
+ * Checks a caller's transaction before anything is written in it. Throws `OPTION` for a `tx` outside a transaction, because there each
+ * statement commits by itself. Throws the errors of `Database.ready` too.
  */
 export function createTransactionCheck(db: Database): (tx: TransactionClient) => Promise<void> {
   const s = db.schema;
   let ready = false;
 
-  /** Reads the version in the transaction itself: the pool may have no connection left, when all are in transactions that wait here. */
+  /** Reads the version in the transaction itself: the pool may have no connection left if all transactions wait here. */
   async function current(tx: SqlTransaction): Promise<boolean> {
     const found = await tx.query('SELECT to_regclass($1) IS NOT NULL AS found', [`${s}.longshore`]);
     if (!(found.rows[0] as { found: boolean }).found) return false;

@@ -14,7 +14,7 @@ import { groupingOf } from './group-pieces.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
-/** What the batches of held jobs begin with, and no others. */
+/** Prefix of the batches of held jobs only. */
 const prefix = '~move.';
 const forever = Number.MAX_SAFE_INTEGER;
 const columns =
@@ -25,11 +25,11 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
   const s = db.schema;
   const now = timeOf('$1');
   const newBatch = (): string => prefix + randomBytes(12).toString('base64url');
-  /** The held among the ids $2 of the queue $1. A job that is no longer held has another `turn`. */
+  /** The held jobs among the ids $2 of the queue $1. A job that is no longer held has another `turn`. */
   const mine = `
     SELECT j.id FROM ${s}.jobs j WHERE j.id = ANY ($2::text[]) AND EXISTS (
       SELECT FROM ${s}.leases l WHERE l.queue = $1 AND l.claim LIKE '${prefix}%' AND j.turn = ANY (l.turns))`;
-  /** Removes batches of which nothing is left. A statement of its own, because it must see what the one before has done. */
+  /** Removes empty batches. A separate statement, because it must see the changes of the one before. */
   const tidy = `
     DELETE FROM ${s}.leases l WHERE l.queue = $1 AND l.claim LIKE '${prefix}%'
       AND NOT EXISTS (SELECT FROM ${s}.jobs j JOIN unnest(l.ids, l.turns) m (id, turn) ON j.id = m.id AND j.turn = m.turn)`;
@@ -76,7 +76,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
           cancel_requested, progress, reports, body, idempotency_key, schedule, facts)
         SELECT seq, seq, id, $2, job, tenant_id, priority, created_at, ready_at, ready_at + priority * $19::bigint, attempt, interrupted = 1,
           false, progress, reports, body, idempotency_key, schedule, facts FROM given WHERE ended = 0 ON CONFLICT (id) DO NOTHING RETURNING id, turn, rank),
-      -- One that has run was ahead of those that came meanwhile.
+      -- A job that has run keeps its place ahead of jobs that came meanwhile.
       grouped AS (
         INSERT INTO ${s}.grouped (id, seq, queue, name, ordering, state, place, lag)
         SELECT id, seq, $2, group_name, ordering, ${GroupState.leased},
@@ -170,9 +170,9 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
         SELECT id, (SELECT ${s}.end_groups(${timeOf('$3')}, array_agg(id)) FROM gone) FROM gone`;
       const values = [queue, textArray(ids), state.at()];
       const gone = new Set((await db.query('removing', sql, values)).map(([id]) => id));
-      state.wakeAll([queue]); // in a group another one may have come forward
+      state.wakeAll([queue]); // a group may have a new head
       const others = ids.filter((id) => !gone.has(id));
-      // Those still held were cancelled meanwhile: releasing ends them.
+      // Jobs that are still held were cancelled meanwhile. A release ends them.
       if (others.length > 0) await release(queue, others);
       else await db.query('removing', tidy, [queue]);
       return ids.map((id) => gone.delete(id));

@@ -11,14 +11,14 @@ export function postgresWaiting(state: PostgresState, maxBodyBytes: number): Pen
   const s = db.schema;
   const sql = thenCame(`${s}.change_waiting($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`);
 
-  /** @param change `null` = they are removed */
+  /** @param change `null` = remove the jobs */
   async function write(jobs: readonly WaitingJob[], change: WaitingChange | null): Promise<boolean[]> {
     const { priority = null, notBefore, expectedBody = null, body, facts } = change ?? {};
     const delay = notBefore === undefined ? null : state.delayOf({ notBefore });
     const text = [expectedBody, body ?? null, ...storedFacts(facts)];
     const texts = [jobs.map(({ queue }) => queue), jobs.map(({ id }) => id)];
     const values = [state.at(), ageingMs, ...texts.map((some) => textArray(some.map(storable)))];
-    // A removal makes nothing ready but what comes forward in a group.
+    // A removal makes no job ready, except a new head of a group.
     const queues = new Set(change ? jobs.map(({ queue }) => queue) : []);
     const [answers, came] = await notifying(state.notifier, queues, async (notified) => {
       const rest = [change === null, priority, delay, ...text, state.channel, textArray(notified)];
