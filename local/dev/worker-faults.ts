@@ -152,7 +152,7 @@ async function deliverTwice(app: App, queue: FaultyBackend, run: RunningAttempt)
   const first = readEnvelope(lease.body, { ring, now: app.clock.now(), maxBytes: app.maxBodyBytes });
   const { job, priority, context, idempotencyKey } = first;
   const what = `${run.job} ${run.id}`;
-  // With a key, the copy is a new message with the same key, like that of a sender that tries again. Otherwise it is the same message.
+  // With a key, the copy is a new message with the same key, as if the sender had tried again. Otherwise it is the same message.
   const copy =
     idempotencyKey === null
       ? first

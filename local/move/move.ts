@@ -261,7 +261,7 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
   }
 }
 
-/** The ids that still exist at the origin after the discard, so are no longer dead. */
+/** The ids that still have a record at the origin after the discard: these jobs were no longer dead. */
 async function lost({ stores }: QueueBackend, ids: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const id of ids) if (await stores?.records.get(id)) found.push(id);

@@ -40,7 +40,7 @@ export interface Outbox extends QueueBackend {
   backlog(): Promise<OutboxBacklog>;
   /** Messages that the target refused. Also listed by `admin.deadLetters`, if the target has `admin`. */
   readonly refused: DeadLetters;
-  /** Migrates the tables of the source, and those of the target. */
+  /** Migrates the tables of the target and of the source. */
   migrate(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** `close()` calls `stop` and waits for it before it closes anything. Returns a function that removes `stop` again. */
   beforeClose(stop: () => Promise<unknown>): () => void;

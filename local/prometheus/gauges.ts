@@ -177,7 +177,7 @@ function stopsOf(jobs: readonly Job[], stopped: readonly StoppedJob[], most: num
   );
 }
 
-/** Workers write their numbers every ten seconds, so reading them more often is useless. */
+/** Workers write their metrics every ten seconds, so more frequent reads would bring nothing new. */
 const leastCacheMs = 10_000;
 
 /**

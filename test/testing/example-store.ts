@@ -1,6 +1,6 @@
 /**
- * The store of the example: keys, records and texts, on which the kit builds all other stores. If a queue keeps no records, it reports
- * each step of a job to a separate store. If it does, its records are its own jobs.
+ * The store of the example: keys, records and texts, on which the kit builds all other stores. A queue without records reports each
+ * step of a job to a separate store. In a queue with records, the records are part of its jobs.
  */
 
 import type { Clock } from '../../core/base/clock.ts';

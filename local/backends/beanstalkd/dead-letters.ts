@@ -160,7 +160,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
   };
 }
 
-/** Stored as it is: the names of its members must stay. */
+/** Stored as JSON, so its members must not be renamed. */
 interface DeadLetterEntry {
   readonly jobId: number;
   /** Hash of its body, see `markOf`. */
@@ -173,7 +173,7 @@ interface DeadLetterEntry {
   readonly diedAt: number;
 }
 
-/** Stored as it is: the names of its members must stay. */
+/** Stored as JSON, so its members must not be renamed. */
 interface Page {
   /** Number of full pages before this one. */
   readonly number: number;

@@ -3,7 +3,7 @@
 import { type JobStats, markOf } from './job.ts';
 import type { BeanstalkdState } from './state.ts';
 
-/** Stored as it is: the names of its members must stay. */
+/** Stored as JSON, so its members must not be renamed. */
 export interface JobMetadata {
   /** Hash of the job's body, see `markOf`. */
   readonly mark: string;

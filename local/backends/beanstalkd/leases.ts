@@ -1,7 +1,6 @@
 /**
  * Settles and renews the leases of this process. beanstalkd takes a job back when its time is up or its connection ends, and lets any
- * client delete a job that is not reserved. So this process checks that a lease is still valid before it sends a command, and sends
- * none in doubt.
+ * client delete a job that is not reserved. So this process sends a command only if the lease is certainly still valid.
  */
 
 import { type Clock, steadyClock } from '../../../core/base/clock.ts';

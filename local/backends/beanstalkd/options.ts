@@ -13,8 +13,8 @@ export interface BeanstalkdOptions {
   /** Prefix of all tubes. @default '': a tube has the name of its queue */
   readonly prefix?: string;
   /**
-   * How long the server leaves a job to a silent worker, in ms, rounded up to whole seconds. A live worker touches its jobs in time,
-   * whatever their lease. @default 60_000
+   * How long the server leaves a job to a silent worker, in ms, rounded up to whole seconds. A live worker touches its jobs in time, so
+   * leases may be longer. @default 60_000
    */
   readonly ttrMs?: number;
   /** The value of `-z` of the server. @default 65_535, the server's default */

@@ -8,8 +8,8 @@ export interface Reply {
   /** The first number after the word, such as the job's id; 0 = none. */
   readonly number: number;
   /**
-   * Body of a job, or YAML; `null` = none. One character per byte (latin1): the memory of strings is freed soon, that of a thousand
-   * Buffers late.
+   * Body of a job, or YAML; `null` = none. A string with one character per byte (latin1), because memory of strings is freed sooner than
+   * memory of Buffers.
    */
   readonly data: string | null;
 }

@@ -123,7 +123,7 @@ function createFairRanks({ link, clock, ageingMs }: Pick<BeanstalkdState, 'link'
     const { lastAt } = tube;
     tube.headAt = head?.readyAt ?? 0;
     if (!head) return lastAt.clear(); // no job waits, so all groups start again
-    // A group cannot be further ahead than if all waiting jobs were its own. The tube may have been emptied meanwhile.
+    // A group cannot be further ahead than if all waiting jobs were its own. Workers may have emptied the tube meanwhile.
     const mostAt = head.readyAt + head.ready * turnMs;
     for (const [group, at] of lastAt) {
       if (at < head.readyAt) lastAt.delete(group);

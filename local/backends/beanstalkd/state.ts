@@ -70,7 +70,7 @@ export function createState({ store, prefix, ...settings }: Settings) {
       const there = (await link.tubes()).filter((tube) => tube.startsWith(prefix) && tubePattern.test(tube));
       return [...new Set([...known, ...there])].filter((tube) => tube.length > prefix.length).sort();
     },
-    /** The store has failed, and the job goes on without its metadata. */
+    /** The store has failed, and the job continues without its metadata. */
     metadataFailed(error: unknown): null {
       const now = performance.now();
       if (now - warnedAt > warnAgainMs) {

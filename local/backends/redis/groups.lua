@@ -109,7 +109,7 @@ local function openGroups(base, at, ageing)
     advance(keys)
   end
 
-  -- Delays a job of a group until `readyAt`. Its place in the group is that of `since`. `inLine` = others were ahead, so none waits for it.
+  -- Delays a job of a group until `readyAt`. `since` decides its place in the group. `inLine` = others were ahead, so none waits for it.
   function groups.wait(row, member, readyAt, since, inLine)
     local key, id = keyOf(row), sub(member, 13)
     if isOrdered(row) then call('ZREM', running, key .. id) end

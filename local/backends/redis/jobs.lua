@@ -76,7 +76,7 @@ local function notify(channel)
   if channel ~= '' and redis.call('HDEL', info, 'idle') == 1 then redis.call('PUBLISH', channel, '') end
 end
 
--- Publishes that these jobs have ended, if callers wait for them. Without the right to publish it does nothing: the callers also poll.
+-- Publishes that these jobs have ended, if callers wait for them. A missing right to publish is ignored, because callers also poll.
 local function tellEnded(ids)
   local waits = base .. ':waits'
   if redis.call('EXISTS', waits) == 0 then return end

@@ -54,7 +54,7 @@ export function createLeases(state: RedisState) {
     // Lua adds the time. With 66 random bits no token comes twice.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
     const waking = `${listens ? 1 : 0}${state.channel(queue) === '' ? 0 : 1}`;
-    // A job may have a retention of its own where completed jobs are not kept.
+    // A job may have a retention of its own even if completed jobs are not kept.
     const keeps = state.keepsCompleted || acks.some(({ keepMs = 0 }) => keepMs > 0);
     const usualMs = keeps && !state.keepsCompleted ? 0 : undefined;
     const args = [...state.common(keeps), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, waking];
@@ -118,7 +118,7 @@ export function createLeases(state: RedisState) {
     );
     const delays = heads.flatMap(([nextDelayedMs]) => nextDelayedMs ?? []);
     const leases = parts.flatMap((part) => part?.leases ?? []);
-    // Jobs that came in place of those that other workers have leased go to the end.
+    // Other workers may have leased some of them. Their replacements go to the end.
     const indexOf = ({ token }: JobLease) => order.get(leasedId(token)) ?? max;
     leases.sort((a, b) => indexOf(a) - indexOf(b));
     return { leases, nextDelayedMs: delays.length > 0 ? Math.min(...delays) : null };
@@ -141,7 +141,7 @@ const safetyPollMs = 2_000;
 const nothing: Leased = { leases: [], nextDelayedMs: null };
 
 /**
- * Leases what is ready. If nothing is, it waits to be woken, for the next delayed job, or for the next poll.
+ * Leases ready jobs. If there are none, it waits for a message, for the next delayed job, or for the next poll.
  *
  * @param listener `null` = this process polls
  */

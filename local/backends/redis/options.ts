@@ -30,6 +30,7 @@ export interface RedisOptions {
   readonly deadBudget?: Partial<RedisBudget>;
   /** Each priority level ranks a job this much later, in ms, so that jobs of low priority are not starved. @default 3_600_000 */
   readonly ageingMs?: number;
+  /** Maximum size of a message body. @default 1_048_576 */
   readonly maxBodyBytes?: number;
   /** Reconnects when the server has not answered a command for this time, in ms. @default 10_000 */
   readonly silenceMs?: number;

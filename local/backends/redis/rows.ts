@@ -32,7 +32,7 @@ export function jobText(
 const orderLetter = (order: GroupOrder | undefined): string => (order ? order.charAt(0) : '-');
 const orders: Readonly<Record<string, GroupOrder>> = { w: 'wait', s: 'step-aside' };
 
-/** @param text an order's letter and the name as JSON; '' = it has no group */
+/** @param text the letter of the order, then the name as JSON; '' = no group */
 function groupingIn(text: string): Pick<OutgoingMessage, 'group' | 'order'> {
   if (text === '') return { group: null };
   const order = orders[text.charAt(0)];

@@ -1,7 +1,7 @@
 -- Texts by name, compared and swapped. KEYS[1] the base:
 --   :rows   hash   name -> version (16 letters) and text
 --   :names  zset   0    -> name, for lists
---   :ends   zset   end  -> name, of those that have one
+--   :ends   zset   end  -> name, only of texts with an end
 --
 -- ARGV[1] action
 local rows, names, ends = KEYS[1] .. ':rows', KEYS[1] .. ':names', KEYS[1] .. ':ends'

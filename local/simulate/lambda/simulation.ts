@@ -186,7 +186,7 @@ interface FunctionSettings {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The environment of a function. Calls to AWS cannot reach a real account: every service without a local endpoint gets the one of SQS. */
+/** The environment of a function. Calls to AWS cannot reach a real account: services without a local endpoint get the endpoint of SQS. */
 function environmentOf(outer: Env, { folder, sqsEndpoint, queueUrl, cwd }: FunctionSettings): Env {
   const kept = Object.entries(outer).filter(
     ([name, value]) => !/^(AWS_|NODE_)/.test(name) || (isEndpoint(name) && isOnThisMachine(value ?? '')),

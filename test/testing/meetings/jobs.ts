@@ -80,7 +80,7 @@ export async function one(self: Process, work: Work, options: EnqueueOptions = {
 /** When the run has really ended, even if its process was stopped. */
 export const endOf = ({ endedAt, lostAt }: Run): number => Math.min(endedAt ?? Infinity, lostAt ?? Infinity);
 
-/** Complaints if more than `most` jobs ran at the same time. Two runs of the same job count once, because leases prevent those. */
+/** Complaints if more than `most` jobs ran at the same time. Two runs of the same job count as one; leases are tested elsewhere. */
 export function atOnce({ runs }: Seen, most: number, keyOf: (run: Run) => string = () => ''): string[] {
   for (const run of runs) {
     const beside = runs.filter(

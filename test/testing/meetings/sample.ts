@@ -32,7 +32,7 @@ export type Times = number | readonly [least: number, most: number];
 export interface Sample {
   /** Other features that it uses. If one of them is refused, the sample is refused too. */
   readonly also?: readonly Crossed[];
-  /** The promise of the feature, besides that each job runs. */
+  /** The promise of the feature, in addition to running each job. */
   readonly promises: string;
   parts(self: Process): AppParts;
   /** @param round part of every label, but of no key of the feature, so that the second round meets leftovers of the first */
@@ -57,7 +57,7 @@ export interface Sample {
   readonly replaces?: true;
   /** Schedules are ticked, like in `startLocal`. */
   readonly ticks?: true;
-  /** Large payloads are kept beside the queue. */
+  /** Large payloads are stored outside the queue. */
   readonly offloads?: true;
   /** The jobs run in a transaction of the queue's database. */
   readonly transacts?: true;
@@ -81,6 +81,6 @@ export interface Seen {
   readonly changed: ReadonlyMap<string, number>;
   /** Ids of jobs with a confirmed new time. */
   readonly times: ReadonlyMap<string, number>;
-  /** Payloads that are kept beside the queue, by their keys. */
+  /** Payloads that are stored outside the queue, by key. */
   readonly payloads: ReadonlyMap<string, Uint8Array>;
 }
