@@ -1,4 +1,4 @@
-/** Batches of an app with several backends: each is kept by the one that its jobs belong to. */
+/** Batches of an app with several backends: the backend of its jobs keeps a batch. */
 
 import { endNames } from '../envelope/flow-ids.ts';
 import type { AnyBatchOptions } from '../features/batches/check.ts';
@@ -9,7 +9,7 @@ import { backendOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { firstOf } from './first-of.ts';
 
-/** The name of the backend that keeps the batch: that of its job, else of a job that it calls, else `default`. */
+/** The name of the backend that keeps the batch: the backend of its job, else of its first callback, else `default`. */
 export function homeOfBatch(app: App, options: AnyBatchOptions): string {
   const jobs = [options?.job, ...endNames.map((end) => options?.[end])] as (Job | undefined)[];
   const first = jobs.find((job) => typeof job === 'object' && job !== null);
@@ -41,7 +41,7 @@ export function batchesOfAll(clients: ReadonlyMap<string, Client>): Batches {
   };
 }
 
-/** Those of one backend that were made before the last one of a page, which another backend may keep. */
+/** The batches of one backend that are older than the last batch of the previous page, which another backend may keep. */
 async function olderOf(batches: Batches, before: number, max: number, last?: string): Promise<Batch[]> {
   const found: Batch[] = [];
   for (let after: string | undefined; ; ) {

@@ -1,4 +1,4 @@
-/** Chains of an app with several backends: each is kept by the one that its jobs belong to. */
+/** Chains of an app with several backends: the backend of its jobs keeps a chain. */
 
 import type { App } from '../kernel/app/app.ts';
 import type { Chains } from '../kernel/app/chain.ts';
@@ -7,7 +7,7 @@ import { backendOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { firstOf } from './first-of.ts';
 
-/** The name of the backend that its first job belongs to. */
+/** The name of the backend of the first job. */
 export function homeOfChain(app: App, links: readonly unknown[]): string {
   const first = [Array.isArray(links) ? links[0] : null].flat()[0] as { readonly job?: Job } | Job | null;
   const job = typeof first === 'object' && first !== null && 'job' in first ? first.job : (first as Job);
@@ -20,7 +20,7 @@ export function chainsOfAll(clients: ReadonlyMap<string, Client>): Chains {
 
   return {
     async get(id) {
-      // One that keeps no records says so.
+      // A client without records throws an error that says so.
       if (keeping.length === 0) return all[0]!.chains.get(id);
       return firstOf(
         keeping,

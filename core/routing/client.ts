@@ -8,18 +8,18 @@ import type { MetricReport, MetricRequest } from '../kernel/app/metric-report.ts
 import type { Client, ResultOptions } from '../kernel/enqueue/client.ts';
 
 export interface RoutingOptions {
-  /** State of backends that keep none themselves, or that should live elsewhere, by the name of the backend. */
+  /** Stores by backend name, for state that a backend does not keep itself, or that should be kept elsewhere. */
   readonly store?: Readonly<Record<string, Partial<Stores>>>;
-  /** Where new jobs of a backend go while it does not answer: `{ fast: 'default' }`. @default nowhere, the call fails */
+  /** Where new jobs of a backend go while it does not answer: `{ fast: 'default' }`. @default nowhere: the call fails */
   readonly failover?: Readonly<Record<string, string>>;
 }
 
 export interface OfBackend {
-  /** Asks this one alone. @default all, 'default' first */
+  /** Asks only the backend of this name. @default all backends, 'default' first */
   readonly backend?: string;
 }
 
-/** Sends each job to the backend it belongs to. Its own `backend` and `stores` are those of the first one that this process uses. */
+/** Sends each job to the backend that it belongs to. Its `backend` and `stores` are those of the first backend that this process uses. */
 export interface RoutedClient extends Client {
   readonly name: string;
   readonly backends: ReadonlyMap<string, Client>;
@@ -33,12 +33,12 @@ export interface RoutedClient extends Client {
   metrics(request?: MetricRequest & OfBackend): Promise<MetricReport>;
 }
 
-/** What its verbs work with. */
+/** The data that the verbs of a routed client share. */
 export interface Routing {
   readonly app: App;
-  /** All that the app has, 'default' first. */
+  /** The names of all backends of the app, 'default' first. */
   readonly names: readonly string[];
-  /** Those that this process uses, in the same order. */
+  /** The clients of the backends that this process uses, in the same order. */
   readonly clients: ReadonlyMap<string, Client>;
   readonly failover: Readonly<Record<string, string>>;
 }

@@ -10,7 +10,7 @@ import type { RoutedClient, RoutingOptions } from './client.ts';
 import { route } from './route.ts';
 
 export function connect(app: App, backend: QueueBackend, options?: ConnectOptions): Client;
-/** Several by name: each job is sent to the one that it, its queue or the call names, else to `default`. */
+/** Connects to several backends by name. A job goes to the backend that the call, the job or its queue names, else to `default`. */
 export function connect(app: App, backends: Backends, options?: RoutingOptions): RoutedClient;
 export function connect(
   app: App,

@@ -1,4 +1,4 @@
-/** What several backends are asked together: loaded with the first such call. */
+/** Code for calls that use several backends. Loaded with the first such call. */
 
 export { sendBatch } from '../features/batches/send.ts';
 export { sendChain } from '../features/chains/send.ts';

@@ -1,4 +1,4 @@
-/** Sends new jobs to another backend while theirs does not answer. */
+/** Sends new jobs to another backend while their own does not answer. */
 
 import { LongshoreError } from '../base/errors.ts';
 import { tellWarning } from '../base/events.ts';
@@ -10,7 +10,7 @@ import { type SendingClient, send } from '../kernel/enqueue/send.ts';
 import { aheadMsOf } from '../kernel/enqueue/skew.ts';
 import { createOutage, type Outage } from './outage.ts';
 
-/** Of the first one, for all calls that may go to the second one instead. */
+/** Tracks the outage of the first backend, for all calls that may go to the second one. */
 export function outageOf(first: Client, second: Client): Outage {
   const { app, name } = first;
   return createOutage(app.clock, (error) =>
@@ -19,19 +19,19 @@ export function outageOf(first: Client, second: Client): Outage {
       first.backend.name,
       error
         ? `Backend "${name}" does not answer, so its new jobs go to "${second.name}" for now: ${error.message}`
-        : `Backend "${name}" answers again: its new jobs go there.`,
+        : `Backend "${name}" answers again: new jobs go there.`,
     ),
   );
 }
 
-/** A backend, the one that takes its new jobs while it does not answer, and what is remembered of that. */
+/** A backend, the one that takes its new jobs while it does not answer, and the state of its outage. */
 export interface Pair {
   readonly first: Client;
   readonly second: Client;
   readonly outage: Outage;
 }
 
-/** @param went is called when the second one has taken something */
+/** @param went called when the second backend has taken a job */
 export function failingOver(pair: Pair, went: () => void): SendingClient {
   const { first, second } = pair;
   const { app, backend, stores } = first;
@@ -41,7 +41,7 @@ export function failingOver(pair: Pair, went: () => void): SendingClient {
     stores,
     aheadMs: () => aheadMsOfEither(pair),
     async sendOrFailOver(messages, uploads) {
-      // A payload that is kept beside the first queue would not be found from the second one.
+      // A payload in the first backend's payload store would not be found from the second backend.
       if (uploads?.length && !second.stores.payloads) return send(first, messages, uploads);
       const { value: results, error } = await either(pair, (client) => sendTo(client, messages, uploads));
       if (!error) return results;
@@ -56,7 +56,7 @@ export function failingOver(pair: Pair, went: () => void): SendingClient {
   };
 }
 
-/** Starts a chain on the first one that takes it, which then keeps all of it. */
+/** Starts a chain on the first backend that takes it, which then keeps the whole chain. */
 export async function startOnEither<Flow>(
   pair: Pair,
   start: (client: Client) => Promise<Flow>,
@@ -67,7 +67,7 @@ export async function startOnEither<Flow>(
   return value;
 }
 
-/** The one that is to keep a batch: its items can be read only once, so the store is asked before. */
+/** Picks the backend for a batch. Its items can be read only once, so this first checks that the store answers. */
 export async function homeOnEither(pair: Pair): Promise<Client> {
   const probe = async (client: Client): Promise<Client> => {
     await client.stores.batches?.get('-');
@@ -76,7 +76,7 @@ export async function homeOnEither(pair: Pair): Promise<Client> {
   return (await either(pair, (client) => answerOf(probe(client), false))).value;
 }
 
-/** To a chain or batch it is the backend of its jobs: they run there while theirs does not answer. */
+/** The second client under the name of the first, so that a chain or batch takes it for the backend of its jobs. */
 const asFirst = ({ first }: Pair, client: Client): Client => ({ ...client, name: first.name! });
 
 async function answerOf<Value>(work: Promise<Value>, proves: boolean): Promise<Answer<Value>> {
@@ -94,18 +94,18 @@ function tell({ first, second }: Pair, error: LongshoreError, ids: readonly stri
 }
 
 interface Answer<Value> {
-  /** `null` = it failed as a whole, with `failure`. */
+  /** `null` = the whole call failed, with `failure`. */
   readonly value: Value | null;
   readonly failure: unknown;
-  /** Nothing got through, because it was not reached. Some backends reject then, others say it of each message. */
+  /** Set if no message got through, because the backend was not reached. Some backends then reject, others return an error per message. */
   readonly error: LongshoreError | null;
-  /** That the backend is there. */
+  /** Whether the answer proves that the backend is back. */
   readonly proves: boolean;
 }
 
 /**
- * Asks the second one only where nothing of the call got through to the first: a backend that has answered for one message is there.
- * `error`: it did, for that reason.
+ * Asks the second backend only if no message of the call got through to the first: a backend that answers for one message is not down.
+ * `error`: why the second one was asked; `null` = it was not.
  */
 async function either<Value>(
   { first, second, outage }: Pair,
@@ -123,7 +123,7 @@ async function either<Value>(
   if (!error) return { value: givenBy(answer!), error };
   const other = await ask(second);
   if (!other.error) return { value: givenBy(other), error };
-  // Perhaps the first one is back by now.
+  // The first backend may be back by now.
   const again = known ? await askFirst(round) : answer!;
   if (!again.error) return { value: givenBy(again), error: null };
   if (other.value !== null) return { value: other.value, error: null };
@@ -131,11 +131,15 @@ async function either<Value>(
 }
 
 const neither = ({ name }: Client, first: LongshoreError, second: LongshoreError, cause: unknown) =>
-  new LongshoreError('BACKEND', `${first.message} Nor does backend "${name}" answer: ${second.message}`, {
-    cause,
-  });
+  new LongshoreError(
+    'BACKEND',
+    `${first.message} Backend "${name}" does not answer either: ${second.message}`,
+    {
+      cause,
+    },
+  );
 
-/** By the clock of the one that is expected to take the job. */
+/** The clock difference to the backend that is expected to take the job. */
 function aheadMsOfEither(pair: Pair): number | Promise<number> {
   const { first, outage } = pair;
   const { isAway, round } = outage.peek();
@@ -148,14 +152,14 @@ function aheadMsOfEither(pair: Pair): number | Promise<number> {
   });
 }
 
-/** @param known what the first one has failed with in this call */
+/** @param known the error of the first backend in this call */
 async function askClocks({ first, second }: Pair, known?: LongshoreError): Promise<number> {
   try {
     return await aheadMsOf(second);
   } catch (cause) {
     const other = backendError('asking for the time', cause);
     try {
-      if (!known) return await aheadMsOf(first); // perhaps it is back by now
+      if (!known) return await aheadMsOf(first); // it may be back by now
     } catch (cause) {
       throw neither(second, backendError('asking for the time', cause), other, cause);
     }

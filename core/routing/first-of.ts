@@ -1,8 +1,8 @@
-/** Asks several backends for what one of them knows. */
+/** Asks several backends, one after another, until one knows the answer. */
 
 import type { Client } from '../kernel/enqueue/client.ts';
 
-/** The answer of the first one that knows; else the first error, because that one might have known; else that of the last. */
+/** Resolves with the first answer that `knows` accepts. If there is none, rejects with the first error, else resolves with the last answer. */
 export async function firstOf<T>(
   clients: readonly Client[],
   ask: (client: Client) => Promise<T>,

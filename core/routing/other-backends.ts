@@ -1,4 +1,4 @@
-/** One backend of an app, with the others beside it. Imports nothing that core/index.ts exports: a function would start with all of it. */
+/** Connects a function to its own backend and to others. Does not import core/index.ts, so that a function loads less. */
 
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
@@ -10,19 +10,19 @@ import type { RoutedClient } from './client.ts';
 import { route } from './route.ts';
 
 export interface OtherBackends {
-  /** The name of this backend, where the app has several. @default 'default' */
+  /** The name of this backend, if the app has several. @default 'default' */
   readonly backendName?: string;
-  /** The other backends of the app by name, `null` for those that this function does not use. @default there are none */
+  /** The other backends of the app by name; `null` = this function does not use the backend. @default none */
   readonly otherBackends?: Readonly<Record<string, QueueBackend | null>>;
 }
 
-/** The backend and the stores of one, and the verbs of all: what its handlers enqueue goes where it belongs. */
+/** A client with the backend and stores of one backend and the verbs of all: jobs that its handlers enqueue go to their own backends. */
 export function viewOf(client: RoutedClient, name: string): Client {
   const { backend, stores } = client.backends.get(name)!;
   return { ...client, name, backend, stores };
 }
 
-/** Connects to the one, and to those beside it. Throws `CONFIG`. */
+/** Connects to this backend and to the others. Throws `CONFIG`. */
 export function connectWithOthers(
   app: App,
   backend: QueueBackend,

@@ -1,24 +1,24 @@
-/** What a process remembers of a backend that did not answer: how long it does not ask it. */
+/** The state of a backend that did not answer: how long this process does not ask it again. */
 
 import type { Clock } from '../base/clock.ts';
 import type { LongshoreError } from '../base/errors.ts';
 
-/** The pause doubles with each call that tries in vain. */
+/** The pause doubles with each failed try. */
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
 
 export interface Outage {
   /**
-   * Whether to ask it now: `error` = not yet, that is what it failed with. When a pause is over one call asks, and the others go on as
-   * before. `round` tells what came of it to `failed`.
+   * Whether to ask the backend now. `error` = not yet: its last error. After a pause one call asks, and the others still get `error`.
+   * Pass `round` to `failed`.
    */
   look(): { readonly error: LongshoreError | null; readonly round: number };
   failed(error: LongshoreError, round: number): void;
   answered(): void;
-  /** As `look`, for a call that proves nothing when it is answered: it takes no turn to ask. */
+  /** As `look`, for a call whose answer proves nothing: it does not count as the one call that asks. */
   peek(): { readonly isAway: boolean; readonly round: number };
 }
 
-/** @param tell is called with each change: what it failed with first, and `null` when it answers again */
+/** @param tell called with the first error of an outage, and with `null` when the backend answers again */
 export function createOutage(clock: Clock, tell: (error: LongshoreError | null) => void): Outage {
   let away: { readonly error: LongshoreError; readonly pauseMs: number; until: number } | null = null;
   let round = 0;
@@ -33,7 +33,7 @@ export function createOutage(clock: Clock, tell: (error: LongshoreError | null) 
       return { error: null, round };
     },
     failed(error, asked) {
-      // Of many calls that were under way together the first one counts.
+      // If several calls of a round fail, only the first one counts.
       if (asked !== round) return;
       round++;
       const pauseMs = away ? Math.min(pauses.longestMs, away.pauseMs * 2) : pauses.firstMs;

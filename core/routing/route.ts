@@ -1,4 +1,4 @@
-/** Connects an app to several backends. What the verbs do is in verbs.ts, loaded with the first of them. */
+/** Connects an app to several backends. verbs.ts implements the verbs; it is loaded with the first call. */
 
 import { checkOptions } from '../base/checks.ts';
 import { door, onDemand, verbsOf } from '../base/lazy.ts';
@@ -13,10 +13,10 @@ import type { RoutedClient, RoutingOptions } from './client.ts';
 
 const code = door(() => import('./verbs.ts'));
 
-/** What a client has beside them: facts, and members with verbs of their own. */
+/** The members of a client that are not verbs: facts, and objects with verbs of their own. */
 type Others = 'app' | 'backend' | 'stores' | 'name' | 'backends' | 'batches' | 'chains' | 'schedules';
 
-/** A member that is not here would be that of the first backend alone, so it does not compile. */
+/** All verbs, checked by the compiler: a verb that is missing here would use only the first backend. */
 const verbs = {
   enqueue: true,
   enqueueMany: true,
@@ -33,7 +33,7 @@ const verbs = {
   close: true,
 } satisfies Readonly<Record<Exclude<keyof Client, Others>, true>>;
 
-/** Throws `CONFIG`. Does not ask for keys. */
+/** Throws `CONFIG`. Does not read the signing key. */
 export function route(app: App, backends: Backends, options: RoutingOptions): RoutedClient {
   checkOptions('connect()', options, { store: '', failover: '' });
   const { store = {}, failover = {} } = options;

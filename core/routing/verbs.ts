@@ -1,4 +1,4 @@
-/** What a routed client does: finds the backend of a job, or asks all of them. */
+/** The verbs of a routed client: each finds the backend of a job, or asks all backends. */
 
 import { config, LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
@@ -26,26 +26,26 @@ import type { Outage } from './outage.ts';
 export { batchesOfAll } from './batches.ts';
 export { chainsOfAll } from './chains.ts';
 
-/** What only some callers need. */
+/** Loaded on demand, because only some callers need it. */
 const code = onDemand(() => import('./door.ts'));
 
 type JobsToEnqueue = Extract<one.ManyCall[0], readonly unknown[]>;
 
 export function verbsOf(routing: Routing) {
   const { app, names, clients, failover } = routing;
-  /** By backend: what its workers take from. */
+  /** The queues that the workers of each backend take from. */
   const queues = new Map(names.map((name) => [name, queuesOn(app, name, failover)]));
 
-  /** Throws `OPTION` for a backend that there is not, or whose workers do not take from this queue. */
+  /** Throws `OPTION` for an unknown backend, or one whose workers do not take from this queue. */
   function nameOf(job: Job | undefined, { backend, queue = job?.queue ?? '' }: EnqueueOptions): string {
     const name = backend ?? (job ? backendOf(app, job, queue) : 'default');
     if (!names.includes(name)) throw notOne(name, names);
     const others = names.filter((other) => queues.get(other)!.includes(queue));
-    // One that nothing names is refused by the client.
+    // The client refuses a queue that the app does not name.
     if (others.length === 0 || others.includes(name)) return name;
     throw new LongshoreError(
       'OPTION',
-      `Expected a queue of backend "${name}", got "${queue}": only workers of ${others.join(', ')} take jobs from that. Name one of ${queues.get(name)!.join(', ') || 'another backend'}.`,
+      `Expected a queue of backend "${name}", got "${queue}": only workers of ${others.join(', ')} take jobs from it. Name one of ${queues.get(name)!.join(', ') || 'another backend'}.`,
     );
   }
 
@@ -61,7 +61,7 @@ export function verbsOf(routing: Routing) {
 
   const outages = new Map<string, Outage>();
 
-  /** `null` = nothing takes its jobs while it does not answer. */
+  /** `null` = there is no failover for this backend. */
   function pairOf(name: string): Pair | null {
     const first = clientAt(name);
     const to = Object.hasOwn(failover, name) ? failover[name]! : name;
@@ -77,7 +77,7 @@ export function verbsOf(routing: Routing) {
     return pair ? failingOver(pair, () => went(pair.second.name!)) : clientAt(name);
   }
 
-  /** Asks those that find a job by its id. Where none does, the first one says so. */
+  /** Asks the backends that can find a job by its id. If none can, the first one throws the error. */
   function changed(ask: (client: Client) => Promise<boolean>): Promise<boolean> {
     const all = clientsAt(undefined);
     const able = all.filter(({ backend }) => backend.pending);
@@ -102,7 +102,7 @@ export function verbsOf(routing: Routing) {
     if (calls.size > 1 && shared.tx !== undefined)
       throw new LongshoreError(
         'OPTION',
-        `Expected jobs of one backend beside tx, got those of ${[...calls.keys()].join(', ')}. Enqueue those of each in a call of their own.`,
+        `Expected jobs of one backend with tx, got jobs of ${[...calls.keys()].join(', ')}. Enqueue the jobs of each backend in a separate call.`,
       );
     const failures: unknown[] = [];
     await Promise.all(
@@ -120,7 +120,7 @@ export function verbsOf(routing: Routing) {
         }
       }),
     );
-    // With other jobs in a queue already, the caller must learn which are not.
+    // If only some backends failed, the results tell the caller which jobs were not enqueued.
     if (failures.length > 0 && failures.length === calls.size) throw failures[0];
     return results;
   }
@@ -167,7 +167,7 @@ export function verbsOf(routing: Routing) {
       const keeping = all.filter(({ stores }) => !stores.records.recordsDisabled);
       const [first] = keeping;
       if (!first) return resultOf(all[0]!, askedAt, job, id, options);
-      /** Once it was found, only where it is. */
+      /** After the job was found, only its backend is asked. */
       let asked = keeping;
       const look = async (client: Client) => {
         const record = await client.status(id);
@@ -183,14 +183,14 @@ export function verbsOf(routing: Routing) {
     async metrics({ backend, ...request }: MetricRequest & OfBackend = {}): Promise<MetricReport> {
       const { metricsOf } = await code();
       const asked = clientsAt(backend);
-      // A store that several share is counted once.
+      // A store that several backends share is counted once.
       const stores = new Set(asked.flatMap(({ stores }) => stores.metrics ?? []));
       return metricsOf(asked[0]!, request, [...stores]);
     },
     async batch(name: string, items: Items<unknown>, options: AnyBatchOptions): Promise<Batch> {
       const { sendBatch } = await code();
       const backend = homeOfBatch(app, options);
-      // One with an id of the caller's may have been begun before, on the first backend.
+      // A batch with the caller's own id may already have been started on the first backend.
       const pair = options?.id === undefined ? pairOf(backend) : null;
       const home = pair ? await homeOnEither(pair) : clientAt(backend);
       return sendBatch(home, name, items, options);
@@ -204,7 +204,7 @@ export function verbsOf(routing: Routing) {
       const backend = homeOfChain(app, links);
       const pair = options.tx === undefined ? pairOf(backend) : null;
       if (!pair) return sendChain(clientAt(backend), links, payload, options);
-      const id = options.id ?? app.newId(); // the same on both
+      const id = options.id ?? app.newId(); // the same id on both backends
       const start = (client: Client) => sendChain(client, links, payload, { ...options, id });
       return startOnEither(pair, start, ({ ids }) => [ids[0] ?? []].flat());
     },
@@ -221,7 +221,7 @@ function withoutBackend(each: JobsToEnqueue[number]): JobsToEnqueue[number] {
   return { ...each, options };
 }
 
-/** For a store that hears of no ends. */
+/** The watch of a store that does not report ends. */
 const notWatched = { hears: false, stop() {} };
 
 const refused = (error: LongshoreError): SendResult => ({ ok: false, id: '', error });

@@ -1,4 +1,4 @@
-/** A worker of one backend, or of several in one process: a worker for each, which stand for one. */
+/** Starts a worker of one backend, or of several backends in one process: one worker for each, combined into one. */
 
 import { refuseRenamed } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
@@ -14,18 +14,18 @@ import type { RoutingOptions } from './client.ts';
 import { connect } from './connect.ts';
 import { viewOf } from './other-backends.ts';
 
-/** For a worker of each of several backends, with the same options. */
+/** Options for several backends. The worker of each backend gets the same options. */
 export interface EachWorkerOptions extends Omit<WorkerOptions, 'backend' | 'store'>, RoutingOptions {
   readonly backend: Backends;
-  /** The only one that jobs are taken from. @default all that this process uses */
+  /** Takes jobs only from the backend of this name. @default all backends that this process uses */
   readonly backendName?: string;
 }
 
-/** Ends of one backend's work, which leave the others theirs. */
+/** Stop reasons that end only the worker of one backend. The others go on. */
 const ownEnds: readonly StopReason[] = ['once', 'idle', 'backend-failed'];
 
 export function startWorker(app: App, options: WorkerOptions): Worker;
-/** A worker for each of several backends, which stand for one. */
+/** Starts a worker for each of several backends, combined into one `Worker`. */
 export function startWorker(app: App, options: EachWorkerOptions): Promise<Worker>;
 export function startWorker(app: App, options: WorkerOptions | EachWorkerOptions): Worker | Promise<Worker> {
   return isAlone(options) ? startOnly(app, options) : startEach(app, options);
@@ -44,7 +44,7 @@ async function startEach(app: App, options: EachWorkerOptions): Promise<Worker> 
     throw config(
       `Expected backendName to be one of ${[...client.backends.keys()].join(', ')}, got ${shown(backendName)}.${didYouMean(backendName, client.backends.keys())}`,
     );
-  // All are looked at before the first one takes a job.
+  // All settings are checked before the first worker takes a job.
   const starts = [...client.backends].flatMap(([name, own]) => {
     if (backendName !== undefined && backendName !== name) return [];
     const queues = queuesAt(app, name, queuesOn(app, name, failover), options);
@@ -57,7 +57,7 @@ async function startEach(app: App, options: EachWorkerOptions): Promise<Worker> 
   return together(starts.map((one) => startOne(app, one.settings, one.client)));
 }
 
-/** A queue that the app does not name is one of the default backend. */
+/** A queue that the app does not name belongs to the default backend. */
 function queuesAt(
   app: App,
   name: string,

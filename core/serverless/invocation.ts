@@ -1,4 +1,4 @@
-/** What goes on while the jobs of one call of a function run: their deadline, and what watch-runs.ts does. */
+/** Watches the jobs of one function call: their deadline, and the work of watch-runs.ts. */
 
 import type { Run } from '../kernel/attempt/run.ts';
 import type { RenewOptions } from '../kernel/worker/renew-leases.ts';
@@ -6,7 +6,7 @@ import { type WatchOptions, watchRuns } from '../kernel/worker/watch-runs.ts';
 
 export interface Invocation extends Pick<WatchOptions, 'client' | 'settler' | 'leaseMs' | 'failed'> {
   readonly running: ReadonlySet<Run>;
-  /** When every job has to be over (epoch ms). */
+  /** When every job must have ended, epoch ms. */
   readonly endAt: number;
 }
 
@@ -21,14 +21,14 @@ export function startMaintenance({ endAt, ...invocation }: Invocation): { stop()
     cancelPollMs,
     lose: (run) => run.end('lease-lost'),
   });
-  // A timeout, not a release: a job that never fits into the function's time must run out of attempts.
+  // A timeout spends the attempt; a release would not, and a job that needs more time than the function has would never end.
   watch.once(Math.max(0, endAt - client.app.clock.now()), () => {
     for (const run of running) run.end('timeout');
   });
   return watch;
 }
 
-/** Loaded where leases may end before their jobs, which is rare in functions. */
+/** Loaded only if leases may end before their jobs, which is rare in functions. */
 function renewing(options: RenewOptions, leaseMs: number): () => Promise<void> {
   let renew: (() => Promise<void>) | null = null;
   return async () => {

@@ -1,4 +1,4 @@
-/** Events as JSON lines: the log services of both clouds find their fields. Payloads are never part of an event. */
+/** Writes events as JSON lines, whose fields the log services of both clouds can search. Events never contain payloads. */
 
 import { type EventListener, isWait, type LongshoreEvent } from '../base/events.ts';
 import { stackOf } from '../base/failure.ts';
@@ -8,11 +8,11 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 export function logLines(write: (line: string, level: LogLevel) => void): EventListener {
   return (event) => {
     const { type, ...rest } = event;
-    if (type === 'job.enqueued') return; // a batch would write as many lines as it has children
+    if (type === 'job.enqueued') return; // a batch would write a line per child
     const level = levelOf(event);
     const facts: Record<string, unknown> = { level, event: type };
     for (const [name, value] of Object.entries(rest)) {
-      if (value === null || name === 'cause') continue; // `error` tells of it; it may be anything
+      if (value === null || name === 'cause') continue; // `error` has its text; `cause` may be any value
       facts[name] = value instanceof Error ? textOf(value) : value;
     }
     const stack = stackOf(event);

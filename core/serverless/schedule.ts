@@ -1,4 +1,4 @@
-/** Timers of a cloud. One enqueues the jobs of the app's schedules and does chores, once a minute; the other removes what is past its retention. */
+/** Handlers for cloud timers. The first, once a minute, enqueues due schedules and does chores. The second deletes records whose retention is over. */
 
 import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
@@ -26,7 +26,7 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
         for (const chore of choresOf(app, one.backend)) await work(chore, one);
       }
       const [first] = failures;
-      // The others have been enqueued. Thrown, so that the cloud's alarms see it.
+      // Thrown after the other schedules were enqueued, so that the cloud's alarms see the failure.
       if (first) {
         const names = failures.map(({ schedule }) => schedule).join(', ');
         throw new LongshoreError(
@@ -44,7 +44,7 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
   };
 }
 
-/** A chore with a longer pause is done in one minute of it. */
+/** Does the chore. If its pause is longer than a minute, only one call per pause does it. */
 async function work({ name, onTimer, everyMs, load, ...chore }: Chore, client: Client): Promise<void> {
   const { clock, events } = client.app;
   if (!onTimer || chore.for?.(client) === false || clock.now() % everyMs >= 60_000) return;
@@ -54,7 +54,7 @@ async function work({ name, onTimer, everyMs, load, ...chore }: Chore, client: C
   else await reportingFailures(events, name, [], run, onTimer);
 }
 
-/** Of one call, however much there is: the next one goes on. */
+/** The longest time that one call deletes; the next call continues. */
 const longestMs = 120_000;
 
 export async function purgeOnTimer(client: Client): Promise<void> {

@@ -56,7 +56,7 @@ export interface Schedules {
   upsert<Input>(definition: StoredScheduleDefinition<Input>): Promise<StoredScheduleInfo>;
   /** `null` = there is no schedule of this name that was made at run time. */
   get(name: string): Promise<StoredScheduleInfo | null>;
-  /** Schedules made at run time, sorted by name. `next`: the `after` of the next page; `null` = this is the last page. @param page max: 1 to 1,000, default 100 */
+  /** Schedules made at run time, by name. `next`: the `after` of the next page; `null` = this is the last page. @param page max: 1 to 1,000, default 100 */
   list(page?: {
     readonly after?: string;
     readonly max?: number;

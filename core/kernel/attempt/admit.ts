@@ -46,7 +46,7 @@ function notHere(it: Draft): Verdict | null {
       const { refusal } = lease;
       return rejected('rejected', refusal === undefined ? error : new LongshoreError('PAYLOAD', refusal));
     }
-    throw error; // a fault of the key ring is no fault of the message
+    throw error; // an error of the key ring is not the fault of the message
   }
   run.id = envelope.identifier;
   if (envelope.queue !== lease.queue) {
@@ -69,11 +69,11 @@ function notHere(it: Draft): Verdict | null {
 }
 
 function notNow(it: Attempt): Verdict | null {
-  // A job with a key is asked for later: its key may say that the work was done.
+  // A job with a key is checked later: its key may say that the work is already done.
   return it.envelope!.idempotencyKey == null && isOneTooMany(it) ? crashLoop(it.envelope!) : null;
 }
 
-/** Too early or too late by the clock of this host: the queue's own clock decides, where it has one. */
+/** Handles a job that is too early or too late by this host's clock. The queue's own clock decides, if it has one. */
 export const timely: RunStep = {
   for: (it) => untimely(it, it.startedAt) !== null,
 
@@ -89,7 +89,7 @@ export const timely: RunStep = {
 
 function untimely({ envelope }: Attempt, now: number): Verdict | null {
   const { schedule, expiresAt } = envelope!;
-  // A queue is trusted to keep a message, not to keep its time: anybody who can write to it could deliver early.
+  // The queue is not trusted with the time of a message: anybody who can write to it could deliver early.
   if (schedule != null && now < schedule) return release(schedule - now, null);
   if (expiresAt == null || now < expiresAt) return null;
   const before = new Date(expiresAt).toISOString();
@@ -106,7 +106,7 @@ async function unlessBegun(it: Admitted, expired: Verdict, next: () => Maybe<Ver
   return expired;
 }
 
-/** All its attempts began, and none of them ended. */
+/** Whether all allowed attempts began without a result. */
 export const isOneTooMany = ({ envelope, number }: Attempt): boolean => number > envelope!.maxRetries + 1;
 
 const refused = (code: 'WRONG_QUEUE' | 'UNKNOWN_JOB', message: string): Verdict =>

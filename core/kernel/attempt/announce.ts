@@ -17,7 +17,7 @@ export function announceEnd(it: Attempt, result: AttemptResult, end: End): void 
   if (failureHooks) callHooks(it, facts, result, end);
 }
 
-/** The job waits for a slot, a moment or an event. */
+/** The slot, time or event that the job waits for, in words; `null` = nothing. */
 const waitsOf = ({ run }: Attempt): string | null =>
   run.waitsFor ? `waits for ${run.waitsFor.key}` : (run.steps?.parked?.waits ?? null);
 
@@ -43,14 +43,14 @@ function endEvent(
   };
 }
 
-/** What every event of an attempt says of it. */
+/** The members that every event of an attempt has. */
 export const attemptFacts = ({ run, job, number, envelope }: Attempt): JobFacts => ({
-  // Of a message that is not verified, what it says itself: the last, because its payload stands before it.
+  // An unverified message: the last "identifier" in its text, because its payload, which comes before, may contain others.
   id: run.id ?? /^.*,"identifier":"([\w.-]{1,128})"/s.exec(run.lease.body)?.[1] ?? '',
   job: job?.name ?? '',
   queue: run.lease.queue,
   attempt: number,
-  // Of a job that is not known here nothing is said but its id.
+  // For an unknown job only the id is reported.
   tenantId: (job && envelope?.context?.tenantId) ?? null,
   actorId: (job && envelope?.context?.actorId) ?? null,
   requestId: (job && envelope?.context?.requestId) ?? null,

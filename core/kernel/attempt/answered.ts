@@ -3,13 +3,13 @@ import { LongshoreError } from '../../base/errors.ts';
 import type { Attempt } from './attempt.ts';
 
 const longestMs = 30_000;
-/** For what is written when the lease is over as far as we know. */
+/** The shortest wait, for writes after the lease has ended by our clock. */
 const leastMs = 1_000;
 
 /**
- * What `who` gives. Rejects with `BACKEND` when that takes too long: a lease is renewed while its job waits, so without an end to
- * the wait the slot would be held for ever.
- * @param ms a third of the lease, unless the wait may be long by its nature
+ * Resolves as `work`. Rejects with `BACKEND` if it takes too long: the lease is renewed while its job waits, so without a time limit
+ * the slot would be held for ever.
+ * @param ms the time limit. @default a third of the rest of the lease
  */
 export function answered<T>(it: Attempt, who: string, work: Promise<T>, ms?: number): Promise<T> {
   const patienceMs = ms ?? patienceOf(it);
@@ -18,7 +18,7 @@ export function answered<T>(it: Attempt, who: string, work: Promise<T>, ms?: num
   });
 }
 
-/** A third of what is left of the lease. */
+/** A third of the rest of the lease, in ms. */
 export function patienceOf({ app, run }: Attempt): number {
   const thirdMs = (run.expiresAt - steadyNow(app.clock)) / 3;
   return Math.ceil(Math.min(longestMs, Math.max(leastMs, thirdMs)));

@@ -1,4 +1,4 @@
-/** The middleware around a handler. Loaded with the first attempt of an app or job that has some. */
+/** The middleware around a handler. Loaded with the first attempt of an app or job that has middleware. */
 
 import { compose } from '../app/compose.ts';
 import { currentContext, withContext } from '../app/context.ts';
@@ -10,7 +10,7 @@ import { mayBegin } from './verdict.ts';
 
 export type OwnContext = { -readonly [Name in keyof HandlerContext]: HandlerContext[Name] };
 
-/** Called in a later turn than `execute`, which by then can end it. Resolves with what the outermost layer returned: for an isolated job as an `Output`, like the isolate itself. */
+/** Called in a later turn than `execute`, which can then already end the run. Resolves with the outermost layer's result, or an isolated job's `Output`. */
 export async function aroundHandler(
   it: Admitted,
   ctx: OwnContext,
@@ -20,10 +20,10 @@ export async function aroundHandler(
   const { app, job, run, envelope } = it;
   let output: Output | null = null;
   let value: unknown;
-  run.began = false; // not before the layers have called it
+  run.began = false; // the layers have not called the handler yet
   const last = async () => {
-    mayBegin(it); // the layers may have taken longer than the attempt may last
-    run.began = !isIsolated; // an isolate says so itself
+    mayBegin(it); // the layers may have taken longer than the attempt may take
+    run.began = !isIsolated; // an isolate reports its own begin
     ctx.context = currentContext() ?? ctx.context;
     value = await untilEnd(run, handler);
     if (!isIsolated) return value;
@@ -31,7 +31,7 @@ export async function aroundHandler(
     value = output.text === null ? undefined : JSON.parse(output.text);
     return value;
   };
-  // The isolate runs the job's own: they belong to the handler, and may set up what is in its memory.
+  // The isolate runs the job's own middleware, which may set up the memory of its handler.
   const layers = isIsolated ? app.middleware.attempt : [...app.middleware.attempt, ...job.use];
   const all = () => compose(layers, ctx as HandlerContext, last);
   const isBare = envelope.context == null && currentContext() === undefined;
@@ -40,7 +40,7 @@ export async function aroundHandler(
   return output !== null && returned === value ? output : outputOf(returned);
 }
 
-/** The layers see the end of the attempt as what `next()` rejects with, whatever the handler does: they have things to undo. */
+/** Rejects when the attempt ends, even if the handler goes on: the layers see it as a rejection of `next()` and can clean up. */
 function untilEnd(run: Run, handler: () => unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const outer = run.onEnd;

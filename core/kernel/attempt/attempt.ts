@@ -1,4 +1,4 @@
-/** One attempt, and the steps that stand around its run and its end. */
+/** The types of an attempt, and of the steps around its run and its end. */
 
 import type { Outcome } from '../../base/events.ts';
 import type { AttemptError } from '../../base/failure.ts';
@@ -14,10 +14,10 @@ import type { Run } from './run.ts';
 
 export interface AttemptPorts {
   readonly client: Client;
-  /** Who runs it, for its report. */
+  /** The worker and host that run it, for its report. */
   readonly by?: Required<Pick<AttemptReport, 'worker' | 'host'>>;
   readonly settler: Pick<JobSettler, 'ack' | 'nack' | 'abandon'>;
-  /** Instead of the settler's `ack`, where the acks of several attempts are grouped. */
+  /** Used instead of the settler's `ack`, to group the acks of several attempts. */
   readonly ack?: (ack: Ack) => Promise<boolean>;
   /** Called when the handler has ended and only settling is left. */
   readonly handled?: (run: Run) => void;
@@ -27,37 +27,37 @@ export interface AttemptResult {
   readonly id: string | null;
   readonly job: string | null;
   readonly outcome: Outcome;
-  /** `false`: the lease was no longer ours, so nothing was changed. */
+  /** `false` = the lease was no longer ours, so nothing was changed. */
   readonly settled: boolean;
   readonly attempt: number;
   readonly delayMs: number | null;
   readonly reason: AbandonReason | null;
   readonly error: AttemptError | null;
-  /** What its isolate took, in bytes; `null` = it ran in the worker. */
+  /** The memory of its isolate in bytes; `null` = the job ran in the worker. */
   readonly memoryBytes: number | null;
-  /** `false`: released as if the attempt had never begun. */
+  /** `false` = the job was released without spending the attempt. */
   readonly counted: boolean;
   readonly durationMs: number;
-  /** How long the job was ready before its first attempt began; `null` for later attempts, and for one that was refused. */
+  /** How long the job was ready before its first attempt began, ms; `null` for later attempts and for a refused job. */
   readonly waitMs: number | null;
 }
 
-/** What is known of one attempt. */
+/** The state of one attempt. */
 export interface Attempt {
   readonly app: App;
   readonly ports: AttemptPorts;
   readonly run: Run;
   /** When the attempt began, epoch ms. */
   readonly startedAt: number;
-  /** 1 = first run, over all copies of the message. */
+  /** The number of the attempt over all copies of the message; 1 = the first. */
   readonly number: number;
-  /** `null` for a message that is not this job's own: forged, or copied from another queue. */
+  /** `null` = the message is forged, or was copied from another queue. */
   readonly envelope: Envelope | null;
-  /** `null` for a job that is not known or not accepted here. */
+  /** `null` = the job is unknown or not accepted here. */
   readonly job: Job | null;
-  /** Why it may not run here and now; `null` = it may. */
+  /** Why the job may not run here and now; `null` = it may. */
   readonly refusal: Verdict | null;
-  /** What the handler gets: the payload as its schema returned it. */
+  /** The payload as the job's schema returned it. The handler gets it. */
   payload: unknown;
 }
 
@@ -73,7 +73,7 @@ export type Verdict =
       readonly verb: 'ack';
       readonly outcome: 'acked' | 'skipped-idempotent';
       readonly output: string | null;
-      /** Why what the handler returned is not kept as `output`; absent = it is. */
+      /** Why the handler's return value is not kept as `output`; absent = it is kept. */
       readonly problem?: string;
     }
   | {
@@ -91,39 +91,39 @@ export type Verdict =
     }
   | { readonly verb: 'nothing'; readonly outcome: 'requeued'; readonly error: unknown };
 
-/** How an attempt ends: what the queue, the record and the key have to know. */
+/** How an attempt ends, for the queue, the record and the key. */
 export interface End {
   readonly verdict: Verdict;
   readonly report: AttemptReport;
-  /** Is done in the same transaction as the ack. */
+  /** Completes the idempotency key in the same transaction as the ack. */
   readonly complete?: KeyCompletion;
 }
 
-/** A promise only where something has to be waited for: most jobs then run without a further one. */
+/** A promise only if there is something to wait for, so that most jobs run without an extra promise. */
 export type Maybe<T> = T | Promise<T>;
 
-/** Stands around the run, around the settlement, or around both. */
+/** Runs around the handler, around the settlement, or around both. */
 export interface Step {
-  /** Whether this attempt needs it; the others do not pass it. */
+  /** Whether this attempt needs the step. If not, it is skipped. */
   for(it: Attempt): boolean;
-  /** May answer instead of the handler. */
+  /** May return a verdict without calling `next`: then the handler does not run. */
   run?(it: Admitted, next: () => Maybe<Verdict>): Maybe<Verdict>;
-  /** Resolves with `false` when the lease or the key was lost: then nothing was settled. */
+  /** Resolves with `false` if the lease or the key was lost. Then nothing was settled. */
   settle?(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Maybe<boolean>;
 }
 
-/** What the features of an app put around its attempts: each step stands where it has to for what it promises. */
+/** The steps that features add to attempts. The order of a list is the order from the outside in. */
 export interface Steps {
   readonly beforeTheCheck: readonly RunStep[];
   readonly aroundTheRun: readonly RunStep[];
   readonly aroundTheEnd: readonly EndStep[];
-  /** Whether an attempt of a job that comes too late has begun its work. */
+  /** Whether a job that comes after its expiry has already begun, for example with a step. */
   readonly hasBegun: readonly ((it: Admitted) => Maybe<boolean>)[];
   /** Runs a handler in a thread or process of its own. */
   readonly isolate: RunInIsolate;
 }
 
-/** Rejects with what the handler threw, or with why its isolate ended. @param input the payload as it travelled */
+/** Rejects with the handler's error, or with the reason why its isolate ended. @param input the payload before the schema */
 export type RunInIsolate = (
   app: App,
   job: Job,
@@ -133,11 +133,11 @@ export type RunInIsolate = (
   attempt: AttemptSide,
 ) => Promise<Output>;
 
-/** The attempt, as far as its isolate needs it. */
+/** The parts of an attempt that its isolate needs. */
 export interface AttemptSide {
-  /** Throws when the handler must not begin any more. */
+  /** Throws if the handler must not begin any more. */
   begin(): void;
-  /** Called with how much memory the isolate took. */
+  /** Reports the memory of the isolate. */
   used(bytes: number): void;
 }
 

@@ -1,4 +1,4 @@
-/** Calls an app's `onError` and `onDeadLetter`. A call that throws, rejects or hangs changes nothing for its job. */
+/** Calls an app's `onError` and `onDeadLetter`. A call that throws, rejects or hangs does not affect its job. */
 
 import { within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
@@ -9,9 +9,9 @@ import type { Envelope } from '../../envelope/envelope.ts';
 import type { App } from '../app/app.ts';
 import type { AttemptResult } from './attempt.ts';
 
-/** A call is left to itself after so long. */
+/** A call that takes longer is abandoned. */
 const longestCallMs = 10_000;
-/** Failures under way. A service that is slow must not fill the memory with more of them. */
+/** The most failures with running calls: a slow service must not fill the memory. */
 const mostOpen = 100;
 const longestWaitMs = 2_000;
 
@@ -34,10 +34,10 @@ export async function callEach(app: App, failed: Failed): Promise<void> {
     settled,
     reason,
     delayMs,
-    // Kept beside the queue and not loaded, it reads null.
+    // `payload` is null for a payload that is kept beside the queue and was not loaded.
     payload: () => (envelope?.claim && envelope.payload === null ? undefined : envelope?.payload),
   };
-  // Anything can be thrown; what is no error becomes the cause of one.
+  // A thrown value that is not an error becomes the cause of one.
   const error = thrown instanceof Error ? thrown : new Error(toError(thrown).message, { cause: thrown });
   const names: HookName[] = reason !== null && settled ? ['onError', 'onDeadLetter'] : ['onError'];
   await Promise.all(names.map((name) => callOne(app, name, error, failure)));
@@ -61,13 +61,13 @@ async function callOne(app: App, name: HookName, error: Error, failure: JobFailu
 
 const reported = new WeakMap<App, Set<HookName>>();
 
-/** Once per hook: one that is broken is one event, not one per job. */
+/** Reports a broken hook once, not once per job. */
 function report(app: App, hook: HookName, problem: string, cause?: unknown): void {
   const hooks = reported.get(app) ?? new Set();
   reported.set(app, hooks);
   if (hooks.has(hook)) return;
   hooks.add(hook);
-  const message = `The app's ${hook} ${problem}. The jobs are not touched by that. This is reported once.`;
+  const message = `The app's ${hook} ${problem}. The jobs are not affected. This is reported once.`;
   app.events.emit({ type: 'hook.failed', hook, error: new LongshoreError('HANDLER', message, { cause }) });
 }
 

@@ -9,7 +9,7 @@ import { attemptFacts } from './announce.ts';
 import type { Admitted } from './attempt.ts';
 import { rateLimited } from './rate-limited.ts';
 
-/** Members that features add, each made when a handler asks for it. */
+/** Members that features add. Each is made when a handler reads it. */
 export type ContextDoors = {
   readonly [Name in keyof HandlerContext]?: (it: Admitted, ctx: HandlerContext) => HandlerContext[Name];
 };
@@ -30,7 +30,7 @@ export function contextOf(it: Admitted): HandlerContext & { context: JobContext 
 
 const noContext: JobContext = Object.freeze({});
 
-/** A class, because most handlers use few of these: functions are made when asked for, not per job. */
+/** A class with getters: most handlers use few members, so their functions are made on demand and not per job. */
 class AttemptContext implements Own {
   readonly id: string;
   readonly job: string;
@@ -43,7 +43,7 @@ class AttemptContext implements Own {
   readonly deadlineAt: number;
   readonly #it: Admitted;
 
-  /** What features add: getters, too. To this class, because a class on top of it would cost each attempt a second constructor. */
+  /** Adds the features' members as getters. A subclass would cost each attempt a second constructor. */
   static add(doors: ContextDoors): void {
     for (const [name, make] of Object.entries<(it: Admitted, ctx: HandlerContext) => unknown>(doors))
       Object.defineProperty(AttemptContext.prototype, name, {
@@ -62,7 +62,7 @@ class AttemptContext implements Own {
     this.queue = run.lease.queue;
     this.attempt = number;
     this.maxAttempts = envelope.maxRetries + 1;
-    // Some queues do not know; then the record of the attempt before may.
+    // If the queue does not know, the record of the previous attempt may.
     this.previouslyCrashed = run.lease.interrupted || run.recording?.interrupted === true;
     this.idempotencyKey = envelope.idempotencyKey ?? null;
     this.context = envelope.context ?? noContext;
@@ -103,10 +103,10 @@ class AttemptContext implements Own {
   }
 }
 
-/** Longer messages lose their end: a record is no place for a log. */
+/** Longer messages are cut: a record is no place for a log. */
 const mostChars = 1_000;
 
-/** Throws `OPTION`, at once and not as a rejection: nobody may wait for the answer. */
+/** Throws `OPTION` at once, not as a rejection, because the handler may not await the call. */
 function progressOf(
   done: number,
   total: number | null = null,

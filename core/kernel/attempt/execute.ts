@@ -14,14 +14,14 @@ import { afterFailure, mayBegin, rejected, release } from './verdict.ts';
 
 const around = door(() => import('./around-handler.ts'));
 
-/** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
+/** Never throws or rejects. Returns when the handler ends or the run is ended from outside, whichever comes first. */
 export function execute(it: Admitted): Maybe<Verdict> {
   const { app, run, job } = it;
   if (run.cause) return afterEnd(it, abortReason(run.cause));
   try {
     const ctx = contextOf(it);
     const isolation = insideIsolate() ? null : job.isolation;
-    run.began = !isolation; // an isolate says so itself
+    run.began = !isolation; // an isolate reports its own begin
     const returned =
       app.middleware.attempt.length > 0 || job.use.length > 0
         ? inMiddleware(it, isolation, ctx)
@@ -29,7 +29,7 @@ export function execute(it: Admitted): Maybe<Verdict> {
           ? inIsolate(it, isolation, ctx)
           : runInContext(it, ctx);
     if (!isThenable(returned)) return acked(it, outputOf(returned));
-    // Not an async function: that would keep half as much memory again for each job.
+    // Not an async function, which would take 50 % more memory per job.
     return untilEnded(it, returned).then(
       (value) => {
         letGo(run);
@@ -46,7 +46,7 @@ export function execute(it: Admitted): Maybe<Verdict> {
 }
 
 function acked(it: Admitted, { text, problem }: Output): Verdict {
-  // The handler has caught what ended it.
+  // The handler has caught the error that parked it.
   if (it.run.steps?.parked) return afterEnd(it, it.run.steps.parked.error);
   if (problem === null) return { verb: 'ack', outcome: 'acked', output: text };
   const message = `The job succeeded, but its output is not kept: ${problem}.`;
@@ -54,12 +54,12 @@ function acked(it: Admitted, { text, problem }: Output): Verdict {
   return { verb: 'ack', outcome: 'acked', output: null, problem };
 }
 
-/** `null` stands for "no error" in a verdict, so what was thrown must not be it. */
+/** In a verdict `null` means "no error", so a thrown `null` or `undefined` becomes an error. */
 function thrown(it: Admitted, error: unknown): Verdict {
   return afterEnd(it, error ?? new Error(`The handler threw ${String(error)}.`));
 }
 
-/** The run failed, or was ended from outside. */
+/** The verdict on a run that failed or was ended from outside. */
 function afterEnd(it: Admitted, error: unknown): Verdict {
   switch (it.run.cause) {
     case 'lease-lost':
@@ -73,16 +73,16 @@ function afterEnd(it: Admitted, error: unknown): Verdict {
   }
 }
 
-/** Of a job with steps that goes on after the last one that is done: nothing has failed. */
+/** The verdict on a job that continues after its last finished step; `null` = it has failed. */
 function goingOn({ run }: Admitted, error: unknown): Verdict | null {
   const { steps, cause } = run;
-  // Whatever became of the error that said so.
+  // A parked handler goes on later, even if it has caught the error and thrown another one.
   if (steps?.parked) return steps.parked.end();
-  // Its time is over, and it has come further than the attempt before.
+  // The attempt timed out, but got further than the previous one.
   return steps !== null && steps.done > 0 && cause === 'timeout' ? release(1, error) : null;
 }
 
-/** A function of its own: the others pay for no closure. In a later turn than `execute`, which by then can end the run. */
+/** A separate function, so that other jobs need no closure. Continues in a later turn, when `execute` can already end the run. */
 async function inMiddleware(it: Admitted, isolation: Isolation | null, ctx: OwnContext): Promise<unknown> {
   const { aroundHandler } = await around((code) => code);
   return aroundHandler(it, ctx, isolation !== null, () =>
@@ -91,7 +91,7 @@ async function inMiddleware(it: Admitted, isolation: Isolation | null, ctx: OwnC
 }
 
 async function inIsolate(it: Admitted, isolation: Isolation, ctx: HandlerContext): Promise<Output> {
-  // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
+  // The payload before the schema, because a schema's output may not be cloneable.
   return stepsOf(it.app).isolate(it.app, it.job, isolation, it.envelope.payload, ctx, {
     begin: () => mayBegin(it),
     used(bytes) {
@@ -100,7 +100,7 @@ async function inIsolate(it: Admitted, isolation: Isolation, ctx: HandlerContext
   });
 }
 
-/** Most jobs have no context and run inside none: they do without the async storage. */
+/** Most jobs have no context, and skip the async storage. */
 function runInContext({ job, envelope, payload }: Admitted, ctx: HandlerContext): unknown {
   if (envelope.context == null && currentContext() === undefined) return job.run(payload, ctx);
   return withContext(ctx.context, () => job.run(payload, ctx));
@@ -110,10 +110,10 @@ function runInContext({ job, envelope, payload }: Admitted, ctx: HandlerContext)
 function untilEnded<T>(it: Admitted, returned: PromiseLike<T>): Promise<T> {
   const { run } = it;
   return new Promise((resolve, reject) => {
-    // `reject` itself, without a closure around it: a closure would let all that an attempt touches outlive the young
-    // generation (50 of 190 MB over 20,000 jobs instead of 4), and the garbage collector would cost as much as the job.
+    // `reject` itself, without a closure: with a closure all objects of an attempt outlived the young generation (50 of 190 MB over
+    // 20,000 jobs instead of 4), and the garbage collector took as much time as the job.
     run.onEnd = reject;
-    if (run.ended) reject(abortReason(run.cause!)); // by the handler's own doing, before it first waited
+    if (run.ended) reject(abortReason(run.cause!)); // ended by the handler itself, before its first wait
     returned.then(resolve, reject);
     endInTime(it);
   });
@@ -130,12 +130,12 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * The timeouts of attempts. A timer costs as much as the rest of a short attempt, and keeps alive what it refers to. So it
- * is made only when the turn of the event loop in which the handler began is over: a handler that ends within it needs none.
+ * The timeouts of attempts. A timer costs as much as the rest of a short attempt, and keeps its objects alive. So it is made only at
+ * the end of the turn in which the handler began: a handler that ends within this turn needs no timer.
  */
 let begun: Admitted[] = [];
 
-/** Ends the run at its deadline, unless it has let go by the end of this turn. */
+/** Ends the run at its deadline. No timer is made if the handler ends within this turn. */
 function endInTime(it: Admitted): void {
   if (begun.push(it) === 1) setImmediate(startTimers);
 }

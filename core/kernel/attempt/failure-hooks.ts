@@ -1,4 +1,4 @@
-/** When an app's `onError` and `onDeadLetter` are called. How is in call-hooks.ts, loaded with the first failure of an app that has them. */
+/** Decides when `onError` and `onDeadLetter` are called. call-hooks.ts calls them; it is loaded with the first failure of an app that has them. */
 
 import type { JobFacts } from '../../base/events.ts';
 import type { App } from '../app/app.ts';
@@ -14,14 +14,14 @@ export function callHooks(it: Attempt, facts: JobFacts, result: AttemptResult, {
   const failure = { thrown: verdict.error, facts, result, envelope: it.envelope };
   const call: Promise<void> = load()
     .then(({ callEach }) => callEach(app, failure))
-    .catch(() => {}) // only a damaged installation cannot load it
+    .catch(() => {}) // loading fails only in a damaged installation
     .finally(() => open.delete(call));
   open.add(call);
 }
 
 /**
- * Resolves when no call is under way, at the latest after `ms`, and after 2 s. A process that ends, or that its cloud freezes,
- * would break them off.
+ * Resolves when no call is running, after `ms` or 2 s at the latest. Call it before the process ends or is frozen by its cloud,
+ * which would break off the calls.
  */
 export async function hooksEnded(app: App, ms = Number.POSITIVE_INFINITY): Promise<void> {
   if (app.failureHooks?.open.size) await (await load()).ended(app, ms);

@@ -1,6 +1,6 @@
 /**
- * Ends that could not be recorded when their jobs were settled. Nobody else writes them: the message is gone. So this process tries again
- * until the store is back. An end may be written late, and twice.
+ * Ends of jobs that could not be recorded when the jobs were settled. No other process can write them, because the message is gone. So
+ * this process retries until the store is back. An end may be written late, and twice.
  */
 
 import { within } from '../../base/clock.ts';
@@ -14,32 +14,32 @@ export interface LateEnd {
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
-/** By then a job without an end is taken for a failed one: core/kit/records/believe.ts. */
+/** After this time a job without an end counts as failed: core/kit/records/believe.ts. */
 const longestMs = 3_600_000;
-/** Each may hold what its handler returned. */
+/** The most ends in memory; each may hold the output of its job. */
 const mostWaiting = 1_000;
 const writtenAtOnce = 8;
 const patienceMs = 10_000;
 /** How long a worker that stops, or a function that answers, waits. */
 const lastWaitMs = 2_000;
 
-/** By the client of a worker or of a function. */
+/** One per client of a worker or function. */
 const all = new WeakMap<Client, LateEnds>();
 
-/** The first try is after a pause: the store has just failed. */
+/** The first try comes after a pause, because the store has just failed. */
 export function writeLater(client: Client, end: LateEnd): void {
   const mine = all.get(client) ?? lateEnds(client);
   all.set(client, mine);
   mine.add(end);
 }
 
-/** Tries at once. Resolves when that is over, at the latest after `ms`, and after 2 s. */
+/** Tries to write all ends at once. Resolves after the tries, after `ms` or 2 s at the latest. */
 export async function endsWritten(client: Client, ms = Number.POSITIVE_INFINITY): Promise<void> {
   const mine = all.get(client);
   if (mine) await within(client.app.clock, Math.min(ms, lastWaitMs), mine.write(), () => {});
 }
 
-/** Of a worker that stops: what is still not written is given up, and no timer is left. */
+/** For a worker that stops: tries once more, drops the ends that still fail, and stops the timer. */
 export async function lastEndsWritten(client: Client): Promise<void> {
   await endsWritten(client);
   all.get(client)?.stop();
@@ -66,7 +66,7 @@ function lateEnds({ app: { clock, events } }: Client) {
   function giveUp(count: number, why: string): void {
     const ids = waiting.splice(0, count).map(({ end }) => end.id);
     if (ids.length === 0) return;
-    const message = `The record store was not told how ${ids.length === 1 ? 'a job' : `${ids.length} jobs`} ended, and will not be: ${why}.`;
+    const message = `The end of ${ids.length === 1 ? 'a job' : `${ids.length} jobs`} was not recorded and is given up: ${why}.`;
     const error = new LongshoreError('BACKEND', message);
     events.emit({ type: 'store.failed', during: 'recording an end', ids, error });
   }
@@ -80,7 +80,7 @@ function lateEnds({ app: { clock, events } }: Client) {
     return writing;
   }
 
-  /** A few at once, until none of them can be written: a store that is back must not meet all of them, and one of them may never be taken. */
+  /** Writes a few at once, and stops if none of them succeeds: a store that has just come back must not get all of them. One may fail for good. */
   async function writeAll(): Promise<void> {
     for (let at = 0; at < waiting.length; ) {
       const some = waiting.slice(at, at + writtenAtOnce);

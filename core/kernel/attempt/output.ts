@@ -1,18 +1,18 @@
-/** What a handler returned, as text that can be kept. */
+/** The output of a handler, as text that can be stored. */
 
 import { toError } from '../../base/failure.ts';
 
 export interface Output {
-  /** JSON text; `null` when nothing was returned or it cannot be kept. */
+  /** JSON; `null` = the handler returned nothing, or its output cannot be kept. */
   readonly text: string | null;
-  /** Why it is not kept. */
+  /** Why the output is not kept; `null` = it is, or there is none. */
   readonly problem: string | null;
 }
 
-/** Larger outputs are dropped with a warning: a record is a place for a summary, not for a file. */
+/** A larger output is dropped with a warning: a record is a place for a summary, not for a file. */
 const maxOutputChars = 65_536;
 
-/** The effect has happened, so an output that cannot be kept must not turn success into failure. */
+/** Never throws: the job has done its work, so an output that cannot be kept must not make it fail. */
 export function outputOf(value: unknown): Output {
   if (value === undefined) return nothing;
   try {

@@ -1,4 +1,4 @@
-/** A lease on its way through one attempt: what a worker keeps while the handler runs. */
+/** The state that a worker keeps of a leased job until it is settled. */
 
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { type ErrorCode, LongshoreError, type SnoozeError } from '../../base/errors.ts';
@@ -8,22 +8,22 @@ import type { JobLease, JobTransaction } from '../../contract/queue.ts';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
 
-/** The record's side of one attempt. */
+/** The answer of the record store when the start was recorded. */
 export interface Recording {
-  /** `false`: the job was cancelled while it waited. */
+  /** `false` = the job was cancelled while it waited. */
   readonly begun: boolean;
-  /** The attempt before this one never reported its end, as far as the store knows. */
+  /** The store has no end of the previous attempt. */
   readonly interrupted: boolean;
 }
 
-/** A call of `ctx.log`. It is made text when the attempt ends: of most calls no text is kept. */
+/** A call of `ctx.log`. It becomes text only when the attempt ends, because most lines are not kept. */
 export interface Logged {
   readonly at: number;
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A verdict on an attempt that its handler has parked: it goes back to its queue, or is rejected. */
+/** The verdict on a parked attempt: the job goes back to its queue, or is rejected. */
 type Stop =
   | {
       readonly verb: 'nack';
@@ -39,71 +39,71 @@ type Stop =
       readonly error: LongshoreError;
     };
 
-/** The steps of a handler, as far as an attempt asks for them. Features know more of what they have made. */
+/** The members of a handler's steps that an attempt uses. The feature that makes them has more. */
 export interface HandlerSteps {
-  /** Steps that this attempt has done. */
+  /** The number of steps that this attempt has finished. */
   done: number;
-  /** The handler sleeps or waits, or must not go on: the attempt ends, whatever the handler does with the error. */
+  /** Set when the handler sleeps, waits or must stop. The attempt then ends, even if the handler catches the error. */
   readonly parked: {
     readonly error: SnoozeError | LongshoreError;
-    /** In words; absent where it waits for nothing. */
+    /** The time or event that the job waits for, in words; absent = nothing. */
     readonly waits?: string;
-    /** What becomes of the attempt. */
+    /** The verdict on the attempt. */
     end(): Stop;
   } | null;
-  /** The handler has ended, or the attempt was ended around it: what steps have not committed is undone. */
+  /** Called when the handler or the attempt has ended: rolls back steps that have not committed. */
   end(): void;
 }
 
-/** Once per lease. A class, because its methods and accessors are then made once and not per job. */
+/** One per lease. A class, so that its methods and accessors are made once and not per job. */
 export class Run {
   readonly lease: JobLease;
-  /** The lease's own end, until it is renewed, by the steady clock: a host's clock that is set takes no lease away. */
+  /** When the lease ends, by the steady clock: setting the host's clock must not end a lease. */
   expiresAt: number;
-  /** Its index in the list that holds it. */
+  /** Its index in its RunList. */
   index = -1;
-  /** Known once the envelope is verified. */
+  /** The job's id; `null` until the envelope is verified. */
   id: string | null = null;
-  /** Known once it is admitted: the name of its job, and when the attempt began (epoch ms). */
+  /** The job's name and when the attempt began (epoch ms); set once the job is admitted. */
   job = '';
   startedAt = 0;
-  /** The idempotency key this run holds, which must be extended with the lease. */
+  /** The idempotency key that this run holds. It must be extended with the lease. */
   key: string | null = null;
-  /** The slots of limits this run holds, which must be extended with the lease. */
+  /** The slots of limits that this run holds. They must be extended with the lease. */
   slots: readonly TakenSlot[] | null = null;
-  /** When the first of them ends by itself. */
+  /** When the first of these slots ends, unless it is extended. */
   slotsUntil = Infinity;
-  /** The slot that it was refused. */
+  /** The slot that the job waits for. */
   waitsFor: TakenSlot | null = null;
-  /** Made when its handler first asks for a step. */
+  /** Made when the handler first uses a step. */
   steps: HandlerSteps | null = null;
-  /** Open while a handler with a transaction of its own runs. */
+  /** The open transaction, while a handler with `transaction: true` runs. */
   tx: JobTransaction | null = null;
-  /** Set when the start was recorded, where the queue keeps no records itself. */
+  /** Set when the start was recorded, if the queue keeps no records itself. */
   recording: Recording | null = null;
-  /** Nothing but its record will say that it has ended: thrown where that cannot be written, so that it is not settled. */
+  /** Set if only the record can say that the job has ended. It is thrown if the record cannot be written, so that nothing is settled. */
   needsRecord: LongshoreError | null = null;
-  /** What its isolate took, when it has ended. */
+  /** The memory of its isolate, set when the attempt has ended. */
   memoryBytes: number | null = null;
-  /** The last that its handler has logged; made with the first. */
+  /** The last log lines of the handler; made with the first line. */
   lines: Logged[] | null = null;
   cause: EndCause | null = null;
-  /** From the moment at which the job's own code is called. */
+  /** The job's own code was called. */
   began = false;
   ended = false;
   /** Called at most once, when the attempt is ended from outside. */
   onEnd: ((reason: LongshoreError) => void) | null = null;
-  /** Ends the wait for its deadline. */
+  /** Cancels the timer of its deadline. */
   stopTimer: (() => void) | null = null;
   #controller: AbortController | null = null;
 
-  /** @param aheadMs how far the steady clock is ahead of that by which the lease was dated */
+  /** @param aheadMs how far the steady clock is ahead of the clock that dated the lease */
   constructor(lease: JobLease, aheadMs: number) {
     this.lease = lease;
     this.expiresAt = lease.expiresAt + aheadMs;
   }
 
-  // Made on demand: most handlers never look, and a controller costs more than the rest of the bookkeeping.
+  // Made on demand: most handlers never read it, and a controller costs more than the rest of a run.
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -124,7 +124,7 @@ export class Run {
     this.#controller?.abort(abortReason(why));
   }
 
-  /** Ends the attempt now, whatever the handler does. */
+  /** Ends the attempt now, even if the handler goes on. */
   end(why: EndCause): void {
     if (this.ended) return;
     this.ended = true;
@@ -133,13 +133,13 @@ export class Run {
   }
 }
 
-/** @param clock the app's. Without it the lease is dated by a steady one, as in tests. */
+/** @param clock the app's clock. Without it the lease was dated by a steady clock, as in tests. */
 export const createRun = (lease: JobLease, clock?: Clock): Run =>
   new Run(lease, clock ? steadyAheadMs(clock) : 0);
 
 export const steadyAheadMs = (clock: Clock): number => steadyNow(clock) - clock.now();
 
-/** When the lease ends by the app's clock, for a store. */
+/** When the lease ends by the app's clock, epoch ms. */
 export const leaseEnd = ({ expiresAt }: Run, clock: Clock): number =>
   Math.round(clock.now() + expiresAt - steadyNow(clock));
 

@@ -1,4 +1,4 @@
-/** How attempts end: what becomes of a job, decided from what happened to it. */
+/** Decides how an attempt ends, from what happened to it. */
 
 import { steadyNow } from '../../base/clock.ts';
 import { LongshoreError, PermanentError, RetryAfterError, SnoozeError } from '../../base/errors.ts';
@@ -10,7 +10,7 @@ import { exponential, longestDelayMs } from '../app/retry.ts';
 import type { Admitted, Attempt, AttemptResult, End, Verdict } from './attempt.ts';
 import { abortReason } from './run.ts';
 
-/** How long a message waits that cannot run here or now, but may soon. */
+/** The delay of a job that cannot run here or now, but may run soon. */
 export const releaseDelayMs = 5_000;
 
 export function rejected(reason: AbandonReason, error: unknown): Verdict {
@@ -22,15 +22,15 @@ export function release(delayMs: number, error: unknown): Verdict {
 }
 
 /**
- * Whether another worker may run the job: it waited here without being renewed, or a step before the handler took longer than
- * the lease. `null`: it is still ours.
+ * The verdict if the lease has ended, because it was not renewed while the job waited or a step before the handler took too long:
+ * another worker may run the job. `null` = the lease is still ours.
  */
 export function lostLease({ app, run }: Attempt): Verdict | null {
   if (steadyNow(app.clock) < run.expiresAt) return null;
   return { verb: 'nothing', outcome: 'requeued', error: abortReason('lease-lost') };
 }
 
-/** The handler begins now. Throws where it must not any more: what stands before it took longer than the lease, or the run was told to end. */
+/** Called just before the handler. Throws if it must not begin any more, because the lease has ended or the run was ended. */
 export function mayBegin(it: Attempt): void {
   const { run } = it;
   if (lostLease(it)) run.end('lease-lost');
@@ -47,7 +47,7 @@ export function crashLoop({ maxRetries }: Envelope): Verdict {
 }
 
 export function afterFailure(it: Admitted, error: unknown): Verdict {
-  // Without any delay it would come back at once and for ever.
+  // With no delay at all it would come back at once, again and again.
   if (error instanceof SnoozeError) return release(Math.max(1, Math.ceil(error.retryAfterMs)), error);
   if (error instanceof PermanentError) return dead('permanent', error);
   if (it.number > it.envelope.maxRetries) return dead('exhausted', error);
@@ -57,14 +57,14 @@ export function afterFailure(it: Admitted, error: unknown): Verdict {
     : { verb: 'nack', outcome: 'requeued', delayMs: Math.ceil(delayMs), countAttempt: true, error };
 }
 
-/** What the handler wrote could not be committed: nothing is settled, and the attempt has failed. Throws other errors. */
+/** The verdict if the handler's writes could not be committed: the attempt has failed. Throws other errors. */
 export function failedCommit(it: Attempt, error: unknown): Verdict {
   const isRefused = it.run.tx !== null && error instanceof LongshoreError && error.code === 'HANDLER';
   if (!isRefused) throw error;
   return afterFailure(it as Admitted, error);
 }
 
-/** A roll-out may be under way: a young message is released. */
+/** Releases a young message, because a deployment may be under way, and rejects an old one. */
 export function unknownJob(
   { app, startedAt, envelope }: Pick<Attempt, 'app' | 'startedAt' | 'envelope'>,
   name: string,
@@ -73,19 +73,19 @@ export function unknownJob(
   const isYoung = startedAt - (schedule ?? issuedAt) < app.unknownJobGraceMs;
   const next = isYoung ? 'It is released: a newer worker may know it.' : 'Deploy the job, then retry it.';
   const error = new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here. ${next}`);
-  // Spread, because an idle worker looks every 5 s: in step with that it would always be the one that takes the message again.
+  // Random, because an idle worker fetches every 5 s: with a fixed delay the same worker would take the message each time.
   const delayMs = Math.round(releaseDelayMs * (0.5 + app.random()));
   return isYoung ? release(delayMs, error) : rejected('rejected', error);
 }
 
-/** A schema may ask a database: only its "no" is final. A fault of its own or of the payload store is a failed attempt. */
+/** Rejects a job whose payload is invalid. If the schema itself (it may ask a database) or the payload store fails, the attempt fails. */
 export function unfit(it: Admitted, error: unknown): Verdict {
   return error instanceof LongshoreError && error.code !== 'BACKEND' && error.code !== 'CONFIG'
     ? rejected('rejected', error)
     : afterFailure(it, error);
 }
 
-/** A job that was released or cancelled has not failed, whatever was thrown. */
+/** A job that was released or cancelled has not failed, even if it threw. */
 export const isFailure = ({ error, counted, reason }: AttemptResult): boolean =>
   error !== null && counted && reason !== 'cancelled';
 
@@ -93,14 +93,14 @@ export function dead(reason: AbandonReason, error: unknown): Verdict {
   return { verb: 'abandon', outcome: 'dead-lettered', reason, error };
 }
 
-/** A policy is the user's code. One that throws, or returns no delay, must not lose the job or leave it unsettled. */
+/** A policy is user code. If it throws or returns an invalid delay, the default policy decides, so that the job is still settled. */
 function policyDelay({ app, job, number }: Admitted, error: unknown): number | null {
   const failure = { attempt: number, error, random: app.random() };
   try {
     const delayMs = job.retry(failure);
     if (delayMs === null || (Number.isFinite(delayMs) && delayMs >= 0)) return delayMs;
   } catch {
-    // As if it had returned no delay.
+    // Treated like an invalid delay.
   }
   return fallback(failure);
 }
@@ -110,7 +110,7 @@ const fallback = exponential();
 export function endOf(it: Attempt, verdict: Verdict): End {
   const { app, number, startedAt, envelope, ports } = it;
   const isAck = verdict.verb === 'ack';
-  // Members that may be missing are added after: to spread them costs more than all that is around it.
+  // Optional members are added afterwards, because spreading them costs more than the rest of this function.
   const report: { -readonly [Name in keyof AttemptReport]: AttemptReport[Name] } = {
     attempt: number,
     startedAt,
@@ -127,7 +127,7 @@ export function endOf(it: Attempt, verdict: Verdict): End {
   return { verdict: withinReach(it, verdict), report };
 }
 
-/** What a handler or a policy asks for may be more than a store can hold, and would then never be settled. */
+/** Cuts a delay that is too long for the store, which would refuse to settle the job. */
 function withinReach({ ports }: Attempt, verdict: Verdict): Verdict {
   const mostMs = Math.min(longestDelayMs, ports.client.backend.limits.maxDelayMs ?? longestDelayMs);
   return verdict.verb === 'nack' && verdict.delayMs > mostMs ? { ...verdict, delayMs: mostMs } : verdict;
@@ -141,7 +141,7 @@ export function ackOf({ run, job }: Attempt, { report, complete }: End): Ack {
   return ack;
 }
 
-/** How long the record of what is abandoned is kept, where its job says so. */
+/** How long the record of an abandoned job is kept, if its `retention` says so. */
 export function keptOf(
   { job }: Pick<Attempt, 'job'>,
   reason: AbandonReason | null,
@@ -151,7 +151,7 @@ export function keptOf(
   return keepMs === undefined ? {} : { keepMs };
 }
 
-/** Nobody can run it again: it is done or cancelled, or its queue keeps no dead letter of it. A queue beside its store keeps one anyway. */
+/** Whether the job can never run again: it is done or cancelled, or no dead letter is kept. If the store is separate, the queue always keeps one. */
 export const endsForGood = (it: Attempt, verdict: Verdict): boolean =>
   verdict.verb === 'ack' ||
   (verdict.verb === 'abandon' &&
@@ -169,7 +169,7 @@ export function resultOf(it: Attempt, { verdict, report }: End, settled: boolean
     attempt: number,
     counted: verdict.verb !== 'nack' || verdict.countAttempt,
     durationMs: report.endedAt - startedAt,
-    // Clocks of hosts differ: a job that ran before it was made has not waited.
+    // Clocks of hosts differ, so a job may seem to start before it was enqueued.
     waitMs: isFirst ? Math.max(0, startedAt - (envelope.schedule ?? envelope.issuedAt)) : null,
     memoryBytes: run.memoryBytes,
     delayMs: verdict.verb === 'nack' ? verdict.delayMs : null,

@@ -1,4 +1,4 @@
-/** One table of the features that an app uses and a backend may lack. Everybody who looks before a job is sent reads it. */
+/** Compares the features that an app uses with the abilities of a backend. */
 
 import { config } from '../../base/errors.ts';
 import type { GroupOrder } from '../../contract/queue.ts';
@@ -6,36 +6,36 @@ import type { App } from '../app/app.ts';
 import { declaredOn } from './backends.ts';
 import type { Client } from './client.ts';
 
-/** The features of a backend, with the store beside it. */
+/** The abilities of a backend together with its store. */
 export interface Abilities {
   readonly name: string;
-  /** The handler and the ack can share one. */
+  /** The handler and the ack can share a transaction. */
   readonly transactions: boolean;
-  /** It changes a job that waits. */
+  /** It can change a waiting job. */
   readonly replaces: boolean;
   readonly records: boolean;
-  /** It counts the jobs of a queue without reading them. */
+  /** It can count the jobs of a queue without reading them. */
   readonly counts: boolean;
-  /** Slots of one limit; 0 = it keeps no limits. */
+  /** The most slots of one limit; 0 = it keeps no limits. */
   readonly mostSlots: number;
-  /** Slots that it gives out in a second, of a limit that has so many. */
+  /** How many slots per second it can give out of a limit with this number of slots. */
   mostPerSecond(slots: number): number;
   keepsOrder(queue: string, order: GroupOrder): boolean;
 }
 
-/** Something of the app that a backend would not keep. */
+/** An option of the app that a backend cannot honour. */
 export interface Unmet {
   /** `job "x"` or `queue "x"`. */
   readonly of: string;
-  /** As the option is called. */
+  /** The name of the option. */
   readonly feature: string;
-  /** Says what is wrong, and the remedy. */
+  /** The message: what is wrong, and what to do. */
   readonly text: string;
 }
 
 export type Declared = ReturnType<typeof declaredOn>;
 
-/** What a feature needs of a backend, and would not get. */
+/** Returns the needs of a feature that a backend does not meet. */
 export type Needs = (declared: Declared, it: Abilities) => Unmet[];
 
 export const abilitiesOf = ({ backend, stores }: Pick<Client, 'backend' | 'stores'>): Abilities => ({
@@ -50,8 +50,8 @@ export const abilitiesOf = ({ backend, stores }: Pick<Client, 'backend' | 'store
 });
 
 /**
- * Throws `CONFIG` for all that nobody would keep or run: transactions, limits, an order, a length, one job of its kind.
- * @param name of the backend, where the app has several; the jobs and queues of the others do not matter
+ * Throws `CONFIG` for options that the backend cannot honour: transactions, limits, order, length, uniqueness.
+ * @param name the backend's name if the app has several; only the jobs and queues of this backend are checked
  */
 export function checkAbilities(app: App, it: Abilities, name: string | undefined): void {
   const unmet = unmetBy(app, it, name);
@@ -61,17 +61,17 @@ export function checkAbilities(app: App, it: Abilities, name: string | undefined
   );
 }
 
-/** Throws `CONFIG` for all at once. @param head of a list; a fault that is alone speaks for itself */
+/** Throws `CONFIG` with all faults. @param head the heading, used only if there are several */
 export function refuse(head: string, faults: readonly string[]): void {
   if (faults.length === 1) throw config(faults[0]!);
   if (faults.length > 1) throw config([head, ...faults.map((text) => `- ${text}`)].join('\n'));
 }
 
-/** In a sentence that begins with `what`. */
+/** @param what the beginning of the sentence */
 export const noStore = (what: string, { name }: Abilities): string =>
   `${what}, but backend "${name}" keeps none: give it a store, for example sqliteStore().`;
 
-/** Lists the features that the backend would not keep, those of jobs first. */
+/** Lists the options that the backend cannot honour, those of jobs first. */
 export function unmetBy(app: App, it: Abilities, name?: string): Unmet[] {
   const declared = declaredOn(app, name);
   const needs = app.installed.needs as readonly Needs[];
@@ -98,7 +98,7 @@ function unmetByQueues({ rules }: Declared, it: Abilities): Unmet[] {
       add(
         `queue "${queue}"`,
         'order',
-        `Queue "${queue}" is to keep its groups in order (on a retry: ${order}), which backend "${it.name}" does not do. ${remedy}, or take another backend: docs/groups.md.`,
+        `Queue "${queue}" has order: 'group' (on a retry: ${order}), which backend "${it.name}" does not support. ${remedy}, or use another backend: docs/groups.md.`,
       );
     }
   }

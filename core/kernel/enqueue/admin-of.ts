@@ -3,7 +3,7 @@ import type { DeadLetters, QueueAdmin } from '../../contract/admin.ts';
 import { queuesOn } from './backends.ts';
 import type { Client } from './client.ts';
 
-/** Tells a broker that cannot list its queues which the app has there. Throws `CONFIG` where the broker has to be asked with its own tools. */
+/** The administration of a backend. A broker that cannot list its queues gets the app's. Throws `CONFIG` if the backend has no administration. */
 export function adminOf(client: Pick<Client, 'app' | 'backend' | 'name'>): QueueAdmin {
   const { app, backend, name } = client;
   if (backend.admin) {

@@ -1,4 +1,4 @@
-/** Messages signed anew under their ids: what their text says is verified first, so that nobody's words but the app's are signed. */
+/** Signs messages again under the same ids. Each text is verified first, so that only the app's own messages are signed. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
@@ -13,13 +13,13 @@ import type { Upload } from './offload.ts';
 import { keyOf } from './prepare.ts';
 import { sealed } from './seal.ts';
 
-/** Throws as `readEnvelope`. What is accepted unsigned for a while is not verified by that. */
+/** Throws as `readEnvelope`. Note that the key ring may accept unsigned messages for a while. */
 export const verified = (app: App, body: string): Envelope =>
   readEnvelope(body, { ring: app.keyRing(), now: Infinity, maxBytes: app.maxBodyBytes });
 
 /**
- * Throws what keeps it from being signed anew here, with the remedy.
- * @param stored where the text was found: it must be signed for there
+ * Verifies a stored message. Throws the reason why it cannot be signed again here, with the remedy.
+ * @param stored the message; its signature must be for this id and queue
  */
 export function signedEnvelope(
   { app }: Pick<Client, 'app'>,
@@ -29,7 +29,7 @@ export function signedEnvelope(
   if (!body.includes('"_sig"'))
     throw new LongshoreError(
       'SIGNATURE',
-      `It carries no signature: another program sent it, or it was changed. Only its sender can mend it; let it run as it is, or ${remove} it.`,
+      `It carries no signature: another program sent it, or it was changed. Only its sender can change it; let it run as it is, or ${remove} it.`,
     );
   let envelope: Envelope;
   try {
@@ -39,7 +39,7 @@ export function signedEnvelope(
     const code = error instanceof LongshoreError ? error.code : 'CONFIG';
     throw new LongshoreError(
       code,
-      `It does not verify here, so it cannot be signed anew: ${message} Do it where its signing key is, or ${remove} it.`,
+      `It does not verify here, so it cannot be signed again: ${message} Do it where its signing key is, or ${remove} it.`,
       { cause: error },
     );
   }
@@ -56,8 +56,8 @@ export function signedEnvelope(
 }
 
 /**
- * Throws `LIMIT` where it is too large.
- * @param uploads takes a payload that has to be in the payload store before; `null`: it is too large then
+ * Throws `LIMIT` if the message is too large.
+ * @param uploads gets a payload that must be stored before the message is sent; `null` = there is no payload store
  */
 export function resealed(
   client: Pick<Client, 'app' | 'backend'>,
@@ -68,7 +68,7 @@ export function resealed(
   return { body: sealed(client, envelope, uploads), ...(facts && { facts }) };
 }
 
-/** A key that the job made of the old payload is made of the new one; any other was given, and stays. */
+/** The key after a change of the payload: a key that the job derived from the payload is derived again, any other stays. */
 export async function keyAfter(
   job: Job,
   { idempotencyKey }: Envelope,
@@ -80,7 +80,7 @@ export async function keyAfter(
   try {
     before = keyOf(job, await validate(job.schema, old, job.name), {});
   } catch {
-    return idempotencyKey; // of a payload that does not fit any more
+    return idempotencyKey; // the old payload no longer fits the schema
   }
   return before === (idempotencyKey ?? null) ? keyOf(job, valid, {}) : idempotencyKey;
 }

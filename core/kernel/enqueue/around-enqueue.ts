@@ -1,4 +1,4 @@
-/** The middleware around a call that enqueues. Loaded with the first such call of an app that has some. */
+/** The middleware around a call that enqueues. Loaded with the first such call of an app that has middleware. */
 
 import type { SendResult } from '../../contract/queue.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
@@ -7,7 +7,7 @@ import { withContext } from '../app/context.ts';
 import type { EnqueueCall } from '../app/middleware.ts';
 import type { SendingClient } from './send.ts';
 
-/** `work` finds the context of its jobs in `currentContext()`. */
+/** @param work reads the context of its jobs from `currentContext()` */
 export function aroundEnqueue(
   { app, backend }: SendingClient,
   call: Omit<EnqueueCall, 'backend'>,

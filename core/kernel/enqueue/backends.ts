@@ -1,4 +1,4 @@
-/** Several backends of one app, by name, and what belongs to which. All programs load this. */
+/** Which jobs and queues belong to which backend of an app. Every program loads this. */
 
 import { config, LongshoreError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest.ts';
@@ -8,19 +8,19 @@ import type { Job } from '../app/job.ts';
 import type { QueueRules } from '../app/queues.ts';
 import type { Client } from './client.ts';
 
-/** All that the app has. `default` is for jobs and queues that name none; `null` = this process does not use it. */
+/** All backends of the app. Jobs and queues that name none use `default`. `null` = this process does not use the backend. */
 export interface Backends {
   readonly default: QueueBackend | null;
   readonly [name: string]: QueueBackend | null;
 }
 
-/** The backend that takes the new jobs of another one, by the name of that, while it does not answer. */
+/** `{ first: 'second' }`: while backend `first` does not answer, its new jobs go to `second`. */
 export type Failover = Readonly<Record<string, string>>;
 
 export const isBackend = (one: QueueBackend | Backends): one is QueueBackend =>
   typeof one?.enqueue === 'function';
 
-/** Throws `CONFIG` unless a name is one of these. */
+/** Throws `CONFIG` unless `name` is one of `names`. */
 export function checkGiven(whose: string, name: string | null, names: readonly string[]): void {
   if (name !== null && !names.includes(name))
     throw config(
@@ -28,7 +28,7 @@ export function checkGiven(whose: string, name: string | null, names: readonly s
     );
 }
 
-/** Throws `CONFIG` for a job or a queue with a backend that is none of these. */
+/** Throws `CONFIG` if a job or queue names a backend that is not one of `names`. */
 export function checkNamed({ jobs, queueRules }: App, names: readonly string[]): void {
   for (const [name, { backend }] of jobs) checkGiven(`Job or queue "${name}"`, backend, names);
   for (const [name, { backends }] of queueRules)
@@ -41,7 +41,7 @@ export const notOne = (name: unknown, names: readonly string[]): LongshoreError 
     `Expected backend to be one of ${names.join(', ')}, got "${name}".${didYouMean(name, names)}`,
   );
 
-/** The name of the backend that a job belongs to. @param queue another than its own */
+/** The name of the backend that a job belongs to. @param queue @default the job's own queue */
 export const backendOf = (
   { queueRules }: Pick<App, 'queueRules'>,
   job: Pick<Job, 'backend' | 'queue'>,
@@ -55,7 +55,7 @@ const takersOf = (
   queue: string = job.queue,
 ): readonly string[] => [backendOf(app, job, queue), ...(app.queueRules.get(queue)?.backends ?? [])];
 
-/** The jobs of a backend, and what its queues keep to. @param name `undefined` = it has all */
+/** The jobs of a backend and the rules of its queues. @param name `undefined` = the app has one backend */
 export function declaredOn(
   app: App,
   name: string | undefined,
@@ -71,13 +71,13 @@ export function declaredOn(
   return { jobs, rules: [...app.queueRules].filter(([queue, rules]) => isHere(queue, rules)) };
 }
 
-/** Whether what belongs to this job is kept by this client's own backend. */
+/** Whether the job belongs to this client's own backend. */
 export const isOn = ({ app, name }: Pick<Client, 'app' | 'name'>, job: Job): boolean =>
   name === undefined || backendOf(app, job) === name;
 
 /**
- * The client whose backend and stores keep what belongs to this job; `null` = this one does not reach them. Its `enqueue` is that of
- * the whole: it goes to another backend while this one does not answer.
+ * The client of the job's own backend and stores; `null` = this process does not use them. Its `enqueue` is the one of the whole client,
+ * which fails over to another backend.
  */
 export function homeOf(client: Client, job: Job): Client | null {
   const home = client.backends?.get(backendOf(client.app, job));
@@ -85,20 +85,20 @@ export function homeOf(client: Client, job: Job): Client | null {
   return isOn(client, job) ? client : null;
 }
 
-/** The clients of all backends that are reached, or of the one. */
+/** The clients of all backends that this process uses, or the only one. */
 export const eachOf = (client: Client): Client[] => [...(client.backends?.values() ?? [client])];
 
-/** Whether schedules may be made at run time in one of them. */
+/** Whether at least one backend can store schedules made at run time. */
 export const keepsSchedules = (client: Client): boolean =>
   eachOf(client).some(({ stores }) => stores.schedules !== undefined);
 
-/** The jobs that belong to a backend, or come to it while theirs does not answer. */
+/** The jobs that belong to a backend, or go to it while their own backend does not answer. */
 export const jobsOn = (app: App, name: string, failover: Failover = {}): Job[] =>
   [...app.jobs.values()].filter((job) =>
     takersOf(app, job).some((own) => own === name || failover[own] === name),
   );
 
-/** The queues that the workers of a backend take from: those of its jobs, and those that only options name, where they belong. */
+/** The queues that the workers of a backend take from: the queues of its jobs, and queues without jobs that belong to it. */
 export function queuesOn(app: App, name: string, failover: Failover = {}): string[] {
   const { queueRules, accepts } = app;
   const own = new Set([...app.jobs.values()].map(({ queue }) => queue));
@@ -118,7 +118,7 @@ export function queuesOn(app: App, name: string, failover: Failover = {}): strin
   return [...new Set([...jobsOn(app, name, failover).map(({ queue }) => queue), ...named])];
 }
 
-/** The same client, and of the app only the queues and schedules that its own backend keeps. */
+/** The same client, with only those queues and schedules of the app that belong to its backend. */
 export function scoped(client: Client): Client {
   const { app, name } = client;
   if (name === undefined) return client;

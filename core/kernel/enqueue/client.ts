@@ -1,4 +1,4 @@
-/** The sending side: what a web app holds. */
+/** The sending side, as a web app uses it. */
 
 import type { QueueBackend, SendResult } from '../../contract/queue.ts';
 import type { CancelResult, JobRecord, Stores } from '../../contract/store.ts';
@@ -16,35 +16,35 @@ export interface Client {
   readonly app: App;
   readonly backend: QueueBackend;
   readonly stores: Stores;
-  /** Of its backend, where the app has several. */
+  /** The name of its backend, if the app has several. */
   readonly name?: string;
-  /** Where the app has several: a client of each that this process uses, by name, whose `enqueue` sends to that one. */
+  /** If the app has several backends: a client per backend that this process uses, by name. */
   readonly backends?: ReadonlyMap<string, Client>;
-  /** Throws `PAYLOAD`, `LIMIT`, `OPTION`, `CONFIG` or `UNKNOWN_JOB` before anything is sent, `BACKEND` and its kin when sending fails. */
+  /** Enqueues a job. Throws `PAYLOAD`, `LIMIT`, `OPTION`, `CONFIG` or `UNKNOWN_JOB` before anything is sent; `BACKEND` or `QUEUE_FULL` if sending fails. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
-  /** One result per payload, in order; what is wrong with one does not stop the others. */
+  /** Enqueues a job per payload. One result per payload, in order; an invalid payload does not stop the others. */
   enqueueMany<Input>(
     job: Job<Input>,
     payloads: readonly NoInfer<Input>[],
     options?: EnqueueOptions,
   ): Promise<SendResult[]>;
-  /** Jobs of several kinds in one call, each with options of its own. All share the transaction. */
+  /** Enqueues different jobs in one call, each with its own options. All share the transaction. */
   enqueueMany<const Inputs extends readonly unknown[]>(
     jobs: { readonly [I in keyof Inputs]: JobToEnqueue<Inputs[I]> },
     options?: Pick<EnqueueOptions, 'tx' | 'context'>,
   ): Promise<{ -readonly [I in keyof Inputs]: SendResult }>;
-  /** Jobs that belong together: docs/batches.md. */
+  /** Enqueues many jobs as one batch: docs/batches.md. */
   readonly batch: SendBatch;
   readonly batches: Batches;
-  /** Jobs one after another, each with what the one before has returned: docs/chains.md. */
+  /** Runs jobs one after another, each with the result of the previous one: docs/chains.md. */
   readonly chain: SendChain;
   readonly chains: Chains;
-  /** `null` for a job that is not known or no longer kept. */
+  /** The record of a job; `null` = the job is unknown, or no longer kept. */
   status(id: string): Promise<JobRecord | null>;
   /**
-   * Waits for the end of a job and resolves with its output, as its record keeps it; `null` where it returned nothing that is kept.
-   * Rejects with `HANDLER`, `CANCELLED` or `EXPIRED` and the job's error when it ended otherwise, with `TIMEOUT` when it has not ended in time
-   * (it goes on), with `NOT_FOUND` for an id that is not known or of another job, and with `CONFIG` where no records are kept.
+   * Waits until a job has ended, and resolves with its output from the record; `null` = the handler returned nothing, or its output was not kept.
+   * Rejects with `HANDLER`, `CANCELLED` or `EXPIRED` and the job's error if the job did not complete; with `TIMEOUT` if it has not ended in time
+   * (the job goes on); with `NOT_FOUND` if the id is unknown or belongs to another job; and with `CONFIG` if no records are kept.
    */
   result<Input, Output>(
     job: Job<Input, Output>,
@@ -53,23 +53,23 @@ export interface Client {
   ): Promise<Jsonified<Awaited<Output>> | null>;
   cancel(id: string): Promise<CancelResult>;
   /**
-   * Changes a job that waits: what is not given stays. Its id and its attempts stay, too. Resolves with `false` when it does not wait any more, or
-   * is not known. Throws as `enqueue`, and `CONFIG` on a backend that finds no waiting job by its id.
+   * Changes a waiting job: missing members of `change` stay as they are, and so do its id and attempts. Resolves with `false` if the job no longer
+   * waits, or is unknown. Throws as `enqueue`, and `CONFIG` on a backend that cannot find a waiting job by its id.
    */
   update<Input>(job: Job<Input>, id: string, change: JobChange<NoInfer<Input>>): Promise<boolean>;
-  /** Lets a job that is delayed, or waits for its next attempt, run now. Resolves and throws as `update`. */
+  /** Runs a job now that is delayed or waits for its next attempt. Resolves and throws as `update`. */
   promote(id: string): Promise<boolean>;
-  /** Takes a job that waits out of the queue, with its record: as if it had never been enqueued. Resolves and throws as `update`. */
+  /** Deletes a waiting job and its record, as if it had never been enqueued. Resolves and throws as `update`. */
   remove(id: string): Promise<boolean>;
   /**
-   * Brings an event to the jobs that wait for it with `ctx.waitFor`, and wakes them. Resolves with how many got it. `payload` is plain JSON data, 65,536
-   * characters at most. A call that failed may be made again: a job gets an event once. Throws `OPTION`, `PAYLOAD` or `LIMIT` before
-   * anything is written, and `CONFIG` where no steps are kept.
+   * Sends an event to the jobs that wait for it with `ctx.waitFor`, and wakes them. Resolves with the number of jobs that got it. `payload`: plain
+   * JSON data, at most 65,536 characters. It is safe to repeat a failed call: a job gets an event once. Throws `OPTION`, `PAYLOAD` or `LIMIT`
+   * before anything is written, and `CONFIG` if no store keeps steps.
    */
   emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   /** Schedules made at run time, beside those in code. */
   readonly schedules: Schedules;
-  /** What became of the attempts of each job lately, and how long they took. Throws `CONFIG` where no numbers are kept. */
+  /** How the recent attempts of each job ended, and how long they took. Throws `CONFIG` if no store keeps metrics. */
   metrics(request?: MetricRequest): Promise<MetricReport>;
   close(): Promise<void>;
 }
@@ -81,18 +81,18 @@ export interface JobToEnqueue<Input> {
 }
 
 export interface JobChange<Input> extends Pick<EnqueueOptions, 'delayMs' | 'runAt' | 'priority'> {
-  /** The whole new payload. An idempotency key that the job makes of its payload is made anew. */
+  /** The whole new payload. An idempotency key that the job derives from its payload is derived again. */
   readonly payload?: Input;
 }
 
 export interface ResultOptions {
-  /** How long to wait. 0 = only look. */
+  /** How long to wait, ms. 0 = look once. */
   readonly timeoutMs: number;
-  /** Ends the wait, not the job. */
+  /** Stops the wait. The job goes on. */
   readonly signal?: AbortSignal;
 }
 
 export interface ConnectOptions {
-  /** State that the backend does not keep itself, or that should live elsewhere. */
+  /** Stores for state that the backend does not keep itself, or that should be kept elsewhere. */
   readonly store?: Partial<Stores>;
 }

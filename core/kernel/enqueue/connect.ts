@@ -1,4 +1,4 @@
-/** Connects an app to a queue. What `enqueue()` does is in enqueue.ts, loaded with the first job. */
+/** Connects an app to a queue. enqueue.ts implements `enqueue()`; it is loaded with the first job. */
 
 import { checkOptions } from '../../base/checks.ts';
 import { config } from '../../base/errors.ts';
@@ -21,14 +21,14 @@ type OwnClient = Pick<
   | ('enqueue' | 'enqueueMany' | 'status' | 'result' | 'cancel' | 'update' | 'promote' | 'remove')
 >;
 
-/** With the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
+/** Loaded with the first job that is enqueued, so that a process that only runs jobs or reads records starts without it. */
 const sending = door(() => import('./enqueue.ts'));
 const waiting = door(() => import('./waiting.ts'));
 const reading = door(() => import('./result.ts'));
 
 /**
- * To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. Asks for no key: a build loads
- * what a server runs, without its secrets, and what is sent is signed before. Workers ask at their start.
+ * Connects to one backend. `connect()` of core/routing also takes several; a function with one backend does not load that code. Does not read
+ * the signing key, because a build may load a server's code without its secrets. A worker reads the key when it starts.
  */
 export function connectOne(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   checkNamed(app, []);
@@ -37,7 +37,7 @@ export function connectOne(app: App, backend: QueueBackend, options: ConnectOpti
   return client;
 }
 
-/** The same without the checks, for those who only look and steer. */
+/** The same without the checks, for tools that only read and operate. */
 export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   checkOptions('connect()', options, { store: '' });
   const stores = storesFor(app, backend, options.store);
@@ -77,8 +77,8 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
 }
 
 /**
- * The state that goes with a queue: what is given, else the queue's own, and what can be made of the texts of either. Throws `CONFIG` when
- * something is missing.
+ * The stores of a client: the given ones, else the queue's own, else stores made from the text store of either. Throws `CONFIG` if a required
+ * store is missing.
  */
 function storesFor({ clock }: App, backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   const [first, second] = [wholeStores(given, clock), wholeStores(backend.stores ?? {}, clock)];

@@ -7,23 +7,23 @@ import type { EnqueueOptions } from '../app/options.ts';
 import type { UniqueRule } from '../app/unique.ts';
 import type { Upload } from './offload.ts';
 
-/** What a call says of one job. */
+/** One job of a call. */
 export interface Draft {
   readonly job: Job;
   readonly payload: unknown;
   readonly options: EnqueueOptions;
-  /** Takes payloads that are too large for the queue, which must be kept before the message is sent; `null`: refused. */
+  /** Gets a payload that is too large for the queue and must be stored before the message is sent; `null` = such a payload is refused. */
   readonly uploads: Upload[] | null;
-  /** One that may have been sent before. @default a new one */
+  /** An id that may have been sent before. @default a new id */
   readonly id?: string | undefined;
-  /** Of a job that is part of a chain or a batch. */
+  /** Set if the job is part of a chain or a batch. */
   readonly members?: FlowMembers | undefined;
 }
 
-/** What an envelope says of the flow that its job is a part of. */
+/** The members of an envelope that describe the chain or batch of its job. */
 export type FlowMembers = Pick<Envelope, 'chain' | 'results' | 'concurrency'>;
 
-/** Makes the message; with an id, that of the job that stands instead of a new one. */
+/** Makes the message. @param id the id of the active job to replace. @default a new id */
 export type Make = (
   timing: Pick<EnqueueOptions, 'delayMs'>,
   uploads: Upload[] | null,
@@ -32,7 +32,7 @@ export type Make = (
 
 export interface UniqueMessage extends OutgoingMessage {
   readonly unique: {
-    /** In the key store. */
+    /** The key in the key store. */
     readonly key: string;
     readonly rule: UniqueRule<unknown>;
     readonly make: Make;

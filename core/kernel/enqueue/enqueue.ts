@@ -1,4 +1,4 @@
-/** What `enqueue()` does: prepare, then send. Many jobs are sent in slices; one is signed while the one before is on its way. */
+/** Implements `enqueue()`: prepare, then send. Many jobs are sent in slices; a slice is signed while the previous one is being sent. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
@@ -17,7 +17,7 @@ import { type SendingClient, send } from './send.ts';
 
 const hooks = door(() => import('./around-enqueue.ts'));
 
-/** Small, because the queue waits for the first slice, and the caller for the last. */
+/** Small, so that the queue gets the first slice soon and the caller does not wait long for the last. */
 const sliceSize = 200;
 
 export async function enqueue(
@@ -49,7 +49,7 @@ async function enqueueHooked(
 export const enqueued = ({ id, duplicate }: SendResult & { ok: true }, queue: string): EnqueuedJob =>
   duplicate ? { id, queue, duplicate } : { id, queue };
 
-/** Several payloads of one job are a list of jobs that are alike. */
+/** Takes a list of jobs, or one job with several payloads. */
 export function enqueueMany(client: SendingClient, ...call: ManyCall): Promise<SendResult[]> {
   const [job, payloads, options] = call;
   if (Array.isArray(job)) return enqueueAll(client, job, payloads as EnqueueOptions | undefined);
@@ -72,7 +72,7 @@ function enqueueAll(
     count: jobs.length,
   };
   const prepareAt: PrepareAt = (i, uploads) => {
-    const { job, payload, options } = jobs[i] ?? {}; // whether it is a job is asked by prepare()
+    const { job, payload, options } = jobs[i] ?? {}; // prepare() checks that it is a job
     if ((options as EnqueueOptions | undefined)?.tx !== undefined)
       throw wrongOption('tx beside the list: all jobs of a call share it');
     const all = options ? { ...shared, ...options } : shared;
@@ -81,18 +81,18 @@ function enqueueAll(
   return enqueueEach(client, call, context ?? currentContext(), prepareAt, tx);
 }
 
-/** `null` where they differ. */
+/** The value that all have in common; `null` = they differ. */
 function common(values: readonly (string | undefined)[]): string | null {
   const [first] = values;
   return first !== undefined && values.every((value) => value === first) ? first : null;
 }
 
-/** Prepares the job at this index. What it throws as a `LongshoreError` is the result of this job. */
+/** Prepares the job at this index. A `LongshoreError` that it throws becomes the result of this job. */
 export type PrepareAt = (index: number, uploads: Upload[] | null) => MaybeUnique | Promise<MaybeUnique>;
 
 /**
- * Enqueues jobs of any kind with this context. One result per job, in order; what is wrong with one does not stop the others.
- * @param prepareAt leaves the context to `currentContext()`
+ * Enqueues different jobs with this context. One result per job, in order; an invalid job does not stop the others.
+ * @param prepareAt must take the context from `currentContext()`
  */
 export function enqueueEach(
   client: SendingClient,
@@ -117,14 +117,14 @@ async function sendSlices(
   let failure: LongshoreError | null = null;
   for (let from = 0; from < count && !failure; from += sliceSize) {
     const slice = await prepareSlice(client, from, Math.min(count, from + sliceSize), prepareAt, results);
-    // One at a time, because they shall arrive in this order.
+    // One slice at a time, so that the jobs arrive in order.
     await underWay;
     underWay = send(client, slice.messages, slice.uploads, tx).then(
       (sent) => {
         for (let i = 0; i < sent.length; i++) results[slice.indexes[i]!] = sent[i]!;
       },
       (error) => {
-        // With slices in the queue already, the caller must learn which jobs are not.
+        // If slices are already in the queue, the result of each job tells the caller whether it was sent.
         if (from === 0 || tx !== undefined) throw error;
         failure = backendError('enqueueing', error);
       },
@@ -139,7 +139,7 @@ async function sendSlices(
 
 interface Slice {
   readonly messages: MaybeUnique[];
-  /** For each message the index of its job. */
+  /** The index of each message's job. */
   readonly indexes: number[];
   readonly uploads: Upload[] | null;
 }
@@ -167,8 +167,8 @@ async function prepareSlice(
 
 const refused = (error: LongshoreError): SendResult => ({ ok: false, id: '', error });
 
-/** Without a payload store a payload that is too large for the queue is refused. */
+/** `null` = there is no payload store, so payloads that are too large for the queue are refused. */
 const newUploads = ({ stores }: SendingClient): Upload[] | null => (stores.payloads ? [] : null);
 
-/** Drivers write when the event loop turns; signing at once would keep the slice here until the next one is signed. */
+/** Drivers write when the event loop turns: signing the next slice at once would hold back this one. */
 const twoTurns = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

@@ -1,4 +1,4 @@
-/** The job that a rule makes of a message of another program. */
+/** Turns a message of another program into a job, as a rule says. */
 
 import { createHash } from 'node:crypto';
 import { within } from '../../base/clock.ts';
@@ -14,23 +14,23 @@ import { validate } from '../app/schema.ts';
 import { keyOf } from './prepare.ts';
 
 const longestReason = 300;
-/** The messages behind this one wait for its schema, too. */
+/** How long the job's schema may take: later messages wait for it, too. */
 const longestMs = 30_000;
 
 export interface ForeignRule<Body, Input> {
-  /** The kind of messages, or a function that names the sender of one; `null` = it is of another kind. */
+  /** The kind of messages, or a function that returns the sender of a message; `null` = the message is of another kind. */
   readonly from: 's3' | 'sns' | 'eventbridge' | ((body: unknown) => string | null);
-  /** Who may have sent them: ARNs of buckets (`s3`) or topics (`sns`), sources of events (`eventbridge`), or what `from` gives. */
+  /** The allowed senders: ARNs of buckets (`s3`) or topics (`sns`), sources of events (`eventbridge`), or results of `from`. */
   readonly senders: readonly string[];
   readonly job: Job<Input>;
-  /** The payload, which the job's schema checks. A message for which it throws is a dead letter that says why. */
+  /** Returns the payload, which the job's schema checks. If it throws, the message becomes a dead letter with that error. */
   readonly map: (body: Body) => Input;
 }
 
-/** All senders that a message names; none for one of another kind. */
+/** Returns all senders that a message names; none = the message is of another kind. */
 export type SendersOf = (body: unknown) => readonly unknown[];
 
-/** Rejects when the job's schema has a fault of its own, such as a database that is away, or takes longer than 30 s. */
+/** `null` = the rule does not apply. An error = the message is refused. Rejects if the schema itself fails (a database is away) or takes more than 30 s. */
 export async function foreignJob<Body, Input>(
   app: App,
   rule: ForeignRule<Body, Input>,
@@ -57,7 +57,7 @@ export async function foreignJob<Body, Input>(
     return refusalOf(message, job, cause);
   }
   const now = app.clock.now();
-  const issuedAt = Math.min(message.sentAt ?? now, now); // by two clocks
+  const issuedAt = Math.min(message.sentAt ?? now, now); // the clocks of two hosts
   const digest = createHash('sha256').update(`${queue}/${messageId}`).digest('hex');
   const id = `foreign-${digest.slice(0, 32)}`;
   const envelope: Envelope = {
@@ -79,7 +79,7 @@ export async function foreignJob<Body, Input>(
   return { id, job: name, body: writeEnvelope(envelope, app.keyRing()) };
 }
 
-/** What a map throws may quote the message: it is cut. */
+/** Cuts the message of the error, because it may quote the whole message. */
 function refusalOf({ queue }: ForeignMessage, { name }: Job, cause: unknown): LongshoreError {
   const { message } = toError(cause);
   const why = message.length > longestReason ? `${message.slice(0, longestReason)}…` : message;
@@ -89,7 +89,7 @@ function refusalOf({ queue }: ForeignMessage, { name }: Job, cause: unknown): Lo
   );
 }
 
-/** `null`: the attempt will refuse it. */
+/** `null` = the payload is invalid: the attempt will refuse it. */
 async function validOf(
   { clock }: App,
   job: Job,
@@ -110,7 +110,7 @@ async function validOf(
   }
 }
 
-/** `null`: the rule does not take it. */
+/** `null` = the rule does not apply. */
 function eventOf<Body, Input>(
   { senders }: ForeignRule<Body, Input>,
   sendersOf: SendersOf,
@@ -126,5 +126,5 @@ function eventOf<Body, Input>(
   }
 }
 
-/** The end of a message of the app's own, which is none of the rule's business. */
+/** The end of a message that the app itself has sent. Rules do not apply to these. */
 const isSigned = /^,"_sig":"[0-9a-f]{64}"\}$/;

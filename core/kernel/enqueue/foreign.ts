@@ -1,7 +1,7 @@
 /**
- * Messages of other programs as jobs of the app: events of S3, notifications of SNS, whatever a rule knows. They carry no signature, so
- * who may write to the queue is for its access policy to say. The receiver signs the job that a rule makes of one; from there on
- * it is a job like any other. What no rule takes stays as it came, and is rejected for want of a signature.
+ * Turns messages of other programs into jobs: events of S3, notifications of SNS, or others that a rule describes. They carry no signature,
+ * so the queue's access policy must limit who can write to it. The receiver signs the job that a rule makes; from then on it is a job
+ * like any other. A message without a matching rule is not changed, and is rejected because it has no signature.
  */
 
 import { config, shown } from '../../base/errors.ts';
@@ -9,7 +9,7 @@ import type { Foreign } from '../../contract/foreign.ts';
 import type { App } from '../app/app.ts';
 import type { ForeignRule, SendersOf } from './foreign-job.ts';
 
-/** Throws `CONFIG` for a rule that could not work. */
+/** Throws `CONFIG` for an invalid rule. */
 export function foreign<Body, Input>(app: App, rule: ForeignRule<Body, Input>): Foreign {
   const { from, senders: allowed, job } = rule;
   const known = typeof from === 'string' && Object.hasOwn(senders, from) ? senders[from] : null;
@@ -28,7 +28,7 @@ export function foreign<Body, Input>(app: App, rule: ForeignRule<Body, Input>): 
     throw config(`foreign() expects a job of the app, got "${job.name}". Add it to createApp({ jobs }).`);
   }
 
-  // Loaded with the first message: of an app's functions few have such a queue.
+  // Loaded with the first message, because few functions have such a queue.
   return async (message) => (await import('./foreign-job.ts')).foreignJob(app, rule, sendersOf, message);
 }
 

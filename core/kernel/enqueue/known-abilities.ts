@@ -1,4 +1,4 @@
-/** The features of this package's backends, known before one is opened. A test compares them with the real ones. */
+/** The abilities of this package's backends, known before a backend is opened. A test compares them with the real ones. */
 
 import { mostSlotsOfItem } from '../../kit/texts/stores.ts';
 import type { Abilities } from './abilities.ts';
@@ -13,7 +13,7 @@ const whole = {
   keepsOrder: () => true,
 };
 
-/** With the store that is usual beside it: dynamoStore(), tableStore(); beanstalkd alone. Queues that may be FIFO or have sessions do. */
+/** SQS counts with dynamoStore(), Service Bus with tableStore(), beanstalkd without a store. Queues are assumed to be FIFO or to have sessions. */
 export const knownAbilities = {
   memory: whole,
   sqlite: whole,
@@ -24,7 +24,7 @@ export const knownAbilities = {
     ...whole,
     replaces: false,
     mostSlots: mostSlotsOfItem,
-    /** DynamoDB writes 1,000 KB a second of one item, in which a slot takes 150 bytes. */
+    /** DynamoDB writes 1,000 KB per second to one item; a slot takes 150 bytes. */
     mostPerSecond: (slots) => Math.floor(1_000 / Math.ceil((slots * 150) / 1_024)),
     keepsOrder: (_, order) => order === 'wait',
   },

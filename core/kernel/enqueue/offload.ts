@@ -1,6 +1,6 @@
 /**
- * A payload that is too large for the queue is kept beside it, and the envelope carries its key, length and
- * digest instead, signed with the rest.
+ * Stores payloads that are too large for the queue in a payload store. The signed envelope has the key, length and digest of the
+ * payload instead.
  */
 
 import { crypto } from '../../base/crypto.ts';
@@ -12,14 +12,14 @@ import { alreadyDone, type Envelope, type OffloadedPayload } from '../../envelop
 import { forEach } from '../../kit/parallel.ts';
 import type { App } from '../app/app.ts';
 
-/** What has to be in the payload store before its message is sent. */
+/** A payload that must be stored before its message is sent. */
 export interface Upload {
   readonly id: string;
   readonly key: string;
   readonly bytes: Uint8Array;
 }
 
-/** Larger payloads are refused: they are held in memory whole, at both ends. */
+/** Larger payloads are refused, because sender and worker hold the whole payload in memory. */
 const longestBytes = 256 * 1_048_576;
 const uploadsAtOnce = 8;
 
@@ -35,12 +35,12 @@ export function offload(
     );
   }
   const sha256 = digestOf(bytes);
-  // A second message under the same id must not write over what the first one is bound to.
+  // The digest is part of the key: a second message with the same id must not overwrite the payload of the first.
   const key = `${id}.${sha256.slice(0, 16)}`;
   return { claim: { key, bytes: bytes.length, sha256 }, upload: { id, key, bytes } };
 }
 
-/** Keeps them all; answers which could not be kept, by the id of their job. */
+/** Stores all payloads. Resolves with the errors of those that failed, by job id. */
 export async function storePayloads(
   store: PayloadStore,
   uploads: readonly Upload[],
@@ -61,9 +61,9 @@ export async function storePayloads(
 }
 
 /**
- * Puts the payload back into the envelope; `alreadyDone` when the job was done before and this is a late copy of its message.
- * Throws `PAYLOAD_STORE` when the payload is missing or not the one that was signed, and `BACKEND` or `CONFIG` when the store could not be
- * asked.
+ * Puts the payload back into the envelope and returns it. Returns `alreadyDone` if the job is done and this is a late copy of its message.
+ * Throws `PAYLOAD_STORE` if the payload is missing or not the one that was signed, `BACKEND` if the store fails, and `CONFIG` if there
+ * is no payload store.
  */
 export async function loadPayload({ payloads, records }: Stores, envelope: Envelope): Promise<unknown> {
   const { claim, identifier } = envelope;
@@ -91,12 +91,12 @@ export async function loadPayload({ payloads, records }: Stores, envelope: Envel
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
   );
   assertJson(payload, 'payload');
-  // In place: an isolate gets the payload as it travelled, from the envelope.
+  // Changes the envelope, because an isolate gets the payload from there.
   (envelope as { payload: unknown }).payload = payload;
   return payload;
 }
 
-/** What is left over when this fails is removed by the store's own lifecycle rule. */
+/** Deletes the payload. If that fails, the store's lifecycle rule deletes it later. */
 export async function dropPayload(
   app: App,
   { payloads }: Stores,

@@ -1,4 +1,4 @@
-/** What features do around the sending of jobs. */
+/** The parts that features add to clients and to the sending of jobs. */
 
 import type { SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { JobRecord, RecordStore } from '../../contract/store.ts';
@@ -18,17 +18,17 @@ export interface ClientParts {
 export const partsOf = ({ installed }: Pick<App, 'installed'>): ClientParts =>
   installed.client as ClientParts;
 
-/** Makes the members that a feature adds. @param client the whole one, which has all members when the first of them is called */
+/** Makes the members that a feature adds. @param client the whole client; it is complete before a member is called */
 export type ClientDoor = (client: Client) => Partial<Client>;
 
-/** Ends what a feature has open in this process, when a worker has drained. */
+/** Closes what a feature has open in this process. Called when a worker has drained. */
 export type Closing = (client: Client) => Promise<unknown>;
 
 type SomeClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
 /**
- * Forgets what a feature keeps of jobs that will not run: one that a call has cancelled or removed, one that its batch has cancelled, or those of a
- * queue that was cleared. Never fails: what is missed ends by itself, or is found by a later look.
+ * Deletes the state that a feature keeps of jobs that will not run: `by` a call that cancelled or removed them, a cancelled `batch`, or a `clear` of
+ * the queue. Never fails: state that is missed expires, or is found later.
  */
 export type Forget = (
   client: SomeClient,
@@ -40,7 +40,7 @@ export async function forgetJobs(...[client, ids, by]: Parameters<Forget>): Prom
   await Promise.all(partsOf(client.app).forget.map((forget) => forget(client, ids, by)));
 }
 
-/** The record of the job after which this one will be enqueued; `null` = there is none. */
+/** Finds the record of the job that will enqueue this one, as in a chain; `null` = there is none. */
 export type Predecessor = (
   app: App,
   records: Pick<RecordStore, 'get' | 'recordsDisabled'>,
@@ -48,11 +48,11 @@ export type Predecessor = (
   id: string,
 ) => Promise<JobRecord | null>;
 
-/** Jobs of which only one of a kind may be there. */
+/** The part of the feature `unique`. */
 export interface Uniqueness {
-  /** Says which key the call asks for. */
+  /** Makes the message, with the key that the call asks for. */
   ask(draft: Draft, value: unknown, make: Make): Promise<MaybeUnique>;
-  /** Sends those that no other job stands for. */
+  /** Sends the messages that are no duplicates of an active job. */
   send(
     client: SomeClient,
     messages: readonly MaybeUnique[],

@@ -24,7 +24,7 @@ import { queueOf } from './queue-of.ts';
 import { sealed } from './seal.ts';
 import { skewOf, type TimedClient } from './skew.ts';
 
-/** Validates, stamps and signs. Synchronous unless the job's schema is not, or the queue is asked for its time. */
+/** Validates and signs a job. Asynchronous only if the job's schema is, or if the queue is asked for its time. */
 export function prepare(client: TimedClient, draft: Draft): MaybeUnique | Promise<MaybeUnique> {
   const { job, payload, options } = draft;
   checkJob(client, job);
@@ -46,7 +46,7 @@ async function prepareUnique(client: TimedClient, draft: Draft, valid: unknown):
 
 export function checkJob({ app }: Pick<Client, 'app'>, job: Job): void {
   if (typeof job !== 'object' || job === null) {
-    throw new LongshoreError('UNKNOWN_JOB', `Expected a job that defineJob() has made, got ${shown(job)}.`);
+    throw new LongshoreError('UNKNOWN_JOB', `Expected a job from defineJob(), got ${shown(job)}.`);
   }
   if (app.jobs.get(job.name) !== job) {
     throw new LongshoreError(
@@ -56,10 +56,10 @@ export function checkJob({ app }: Pick<Client, 'app'>, job: Job): void {
   }
 }
 
-/** What its schema makes of the payload. Throws `PAYLOAD`. */
+/** The payload as the job's schema returns it. Throws `PAYLOAD`. */
 export function checked(job: Job, payload: unknown): unknown | Promise<unknown> {
   try {
-    // Before the schema: a recursive one would follow a cycle until the stack is full.
+    // Checked before the schema, because a recursive schema would follow a cycle until the stack overflows.
     if (payload !== undefined) assertJson(payload, 'payload');
     const valid = validate(job.schema, payload, job.name);
     return valid instanceof Promise ? valid.catch((error) => refuse(job, error)) : valid;
@@ -68,7 +68,7 @@ export function checked(job: Job, payload: unknown): unknown | Promise<unknown> 
   }
 }
 
-/** Says it where no payload could fit: the caller cannot mend that. */
+/** Rethrows. If no payload can ever fit the schema, the message says so: the caller cannot fix that. */
 function refuse(job: Job, error: unknown): never {
   const isPayload = error instanceof LongshoreError && error.code === 'PAYLOAD';
   const why = isPayload ? unsendable(job) : null;
@@ -77,7 +77,7 @@ function refuse(job: Job, error: unknown): never {
   throw new LongshoreError('PAYLOAD', `${message} ${why}`, { cause: error, ...(issues && { issues }) });
 }
 
-/** @param value what the schema has made of the payload */
+/** @param value the payload as the schema returned it */
 function compose(
   client: Pick<Client, 'app' | 'backend'>,
   draft: Draft,
@@ -105,8 +105,8 @@ function compose(
   const envelope: Envelope = {
     v: 1,
     job: job.name,
-    // What travels is the input, checked again at the other end: a schema's output may be anything, dates included.
-    // `undefined` leaves the member out, so the other end sees the same.
+    // The input of the schema is sent, because its output may not be JSON, such as a date. The worker runs the schema again.
+    // An undefined payload is left out, so the worker also sees `undefined`.
     payload,
     queue,
     priority,
@@ -155,7 +155,7 @@ const optionNames = {
   debounce: true,
 } satisfies Record<Exclude<keyof EnqueueOptions, 'backend'>, true>;
 
-/** Where no types are checked, a typing error would go unnoticed. */
+/** For callers without type checks: a misspelled option must not go unnoticed. */
 const unknownOption = (name: string): LongshoreError =>
   name === 'backend'
     ? wrongOption('no option backend, because this client has one backend. Give connect() several by name')
@@ -164,7 +164,7 @@ const unknownOption = (name: string): LongshoreError =>
         `enqueue() has no option ${shown(name)}.${hint(name, Object.keys(optionNames))}`,
       );
 
-/** One object for all messages. */
+/** Shared by all messages. */
 const isNew: MessageHints = Object.freeze({ isNew: true });
 
 /** `null` = at once. */
@@ -183,7 +183,7 @@ export function scheduleOf(
   }
   const at = delayMs !== undefined ? now + Math.ceil(delayMs) : runAt!.getTime();
   if (at > latestMs)
-    throw wrongOption(`delayMs to end in a time that a date can tell, got ${shown(delayMs)}`);
+    throw wrongOption(`delayMs to end at a time that a Date can hold, got ${shown(delayMs)}`);
   if (at <= now) return null;
   if (limits.maxDelayMs !== null && at - now > limits.maxDelayMs) {
     throw new LongshoreError(

@@ -7,16 +7,16 @@ import type { OutgoingMessage, QueueBackend, SendResult } from '../../contract/q
 import type { Client } from './client.ts';
 import type { Upload } from './offload.ts';
 
-/** A queue is counted at most once in so long. */
+/** A queue is counted at most once in this time. */
 const countMs = 1_000;
-/** A count that takes longer is given up: jobs must not wait for it. */
+/** A count that takes longer is abandoned, so that jobs do not wait for it. */
 const patienceMs = 2_000;
 
 interface Length {
   countedAt: number;
-  /** `null`: it could not be counted, so nothing is refused. */
+  /** Jobs in the queue at the last count; `null` = the count failed, so no job is refused. */
   waiting: number | null;
-  /** By this process, since it was counted. */
+  /** Jobs that this process has sent since the last count. */
   sent: number;
   counting: Promise<void> | null;
 }
@@ -29,7 +29,7 @@ type Send = (
   uploads: readonly Upload[] | null,
 ) => Promise<SendResult[]>;
 
-/** Sends as many as there is room for; the others are refused with `QUEUE_FULL`. */
+/** Sends as many jobs as there is room for; the others are refused with `QUEUE_FULL`. */
 export async function sendWithin(
   client: Counter,
   messages: readonly OutgoingMessage[],
@@ -41,7 +41,7 @@ export async function sendWithin(
   const limited = queues.filter((queue) => queueRules.get(queue)?.maxLength != null);
   const counted = await Promise.all(limited.map(async (queue) => [queue, await lengthOf(client, queue)]));
   const lengthsNow = new Map(counted as [string, Length][]);
-  // Nothing waits between here and the call of `send`: each call sees what the others take.
+  // No await between here and the call of `send`, so that concurrent calls see each other's jobs.
   const errors = messages.map(({ queue }): LongshoreError | null => {
     const length = lengthsNow.get(queue);
     if (!length) return null;

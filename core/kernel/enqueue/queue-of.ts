@@ -7,7 +7,7 @@ import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import type { Client } from './client.ts';
 
-/** Throws `UNKNOWN_JOB` where every worker of the app would reject the job, and `OPTION` where none would take it. */
+/** Throws `UNKNOWN_JOB` if every worker of the app would reject the job, and `OPTION` if no worker takes from the queue. */
 export function queueOf({ app }: Pick<Client, 'app'>, job: Job, { queue }: EnqueueOptions): string {
   if (queue !== undefined) checkQueue(queue);
   const to = queue ?? job.queue;

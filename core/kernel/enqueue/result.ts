@@ -10,16 +10,16 @@ import { partsOf } from './parts.ts';
 
 export { believed };
 
-/** Between two looks: the first pause, and what the pauses grow to, also where every end is heard. */
+/** Pauses between two reads of the record: the first, the longest, and the longest if the store reports every end. */
 const pauseMs = { first: 50, most: 1_000, mostHearing: 5_000 };
-/** The last look may take so long after the time is over. */
+/** The last read may take this much longer than the timeout. */
 const lastLookMs = 1_000;
 
 interface RecordReader extends Pick<Client, 'app' | 'backend'> {
   readonly stores: { readonly records: Pick<RecordStore, 'get' | 'recordsDisabled' | 'watchEnd'> };
 }
 
-/** Looks at the record when its store says that the job has ended, and again and again all the same: what it says may get lost. */
+/** Reads the record when the store reports the end of the job, and also at intervals, because a report may get lost. */
 export async function resultOf(
   { app, backend, stores: { records } }: RecordReader,
   askedAt: number,
@@ -67,7 +67,7 @@ export async function resultOf(
       if (leftMs <= 0) late();
       if (!watch && records.watchEnd) {
         watch = records.watchEnd(record, () => woken.resolve());
-        if (watch.hears) continue; // it may have ended since the look
+        if (watch.hears) continue; // the job may have ended since the last read
       }
       const mostMs = watch?.hears ? pauseMs.mostHearing : pauseMs.most;
       const pause = Promise.race([woken.promise, aborted.promise]);
@@ -81,7 +81,7 @@ export async function resultOf(
   }
 }
 
-/** Whether it comes after a job that goes on. Throws where that one has ended otherwise than it should. */
+/** Whether a running job will enqueue this one. Throws if that job has ended without completing. */
 async function isToCome(
   app: Client['app'],
   records: Pick<RecordStore, 'get' | 'recordsDisabled'>,

@@ -1,4 +1,4 @@
-/** The signed text of an envelope, in a size that the queue takes. */
+/** Signs an envelope and fits it into the size limit of the queue. */
 
 import { LongshoreError } from '../../base/errors.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
@@ -7,8 +7,8 @@ import type { Client } from './client.ts';
 import { offload, type Upload } from './offload.ts';
 
 /**
- * Throws `LIMIT` where it is too large.
- * @param uploads takes a payload that is too large for the queue, which must be kept before the message is sent; `null`: refused
+ * Throws `LIMIT` if the message is too large.
+ * @param uploads gets a payload that is too large for the queue and must be stored before the message is sent; `null` = it is refused
  */
 export function sealed(
   { app, backend: { limits } }: Pick<Client, 'app' | 'backend'>,

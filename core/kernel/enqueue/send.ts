@@ -1,4 +1,4 @@
-/** From signed messages to the queue: large payloads go first, then the messages, then their records. */
+/** Sends signed messages to the queue: first the large payloads, then the messages, then their records. */
 
 import { config, shown } from '../../base/errors.ts';
 import { reportingFailures } from '../../base/failure.ts';
@@ -15,14 +15,14 @@ import type { TimedClient } from './skew.ts';
 const queueLength = door(() => import('./queue-length.ts'));
 
 export interface SendingClient extends Pick<Client, 'app' | 'backend' | 'stores'>, TimedClient {
-  /** Sends instead, unless in a transaction: where its backend does not answer, another one may. */
+  /** Called instead of sending, except in a transaction: it fails over to another backend. */
   readonly sendOrFailOver?: (
     messages: readonly OutgoingMessage[],
     uploads: readonly Upload[] | null,
   ) => Promise<SendResult[]>;
 }
 
-// Not asynchronous itself: a promise around a promise takes three more turns of the microtasks, for every job.
+// Not an async function: a promise around a promise takes three more microtasks per job.
 export function send(
   client: SendingClient,
   messages: readonly MaybeUnique[],
@@ -38,7 +38,7 @@ export function send(
     : sendAll(client, messages, uploads, tx);
 }
 
-/** Before the payloads are stored: those of refused jobs would be left over. */
+/** Counts before payloads are stored, so that no payload of a refused job is left over. */
 const sendLimited = (
   client: SendingClient,
   messages: readonly OutgoingMessage[],
@@ -83,7 +83,7 @@ async function announced(
 
 const isUnique = ({ unique }: MaybeUnique): boolean => unique !== undefined;
 
-/** The payloads come first: one without its message is only left over, a message without its payload is lost. */
+/** Stores the payloads first: a payload without its message is only garbage, but a message without its payload is lost. */
 async function storeAndSend(
   client: SendingClient,
   messages: readonly OutgoingMessage[],
@@ -108,11 +108,11 @@ function sendIn(
     throw wrongOption(`tx to be a transaction with a query method, got ${shown(tx)}`);
   if (backend.enqueueIn) return backend.enqueueIn(tx, messages);
   throw config(
-    `Backend "${backend.name}" does not live in a database that a transaction could span. Leave tx out, or use outbox().`,
+    `Backend "${backend.name}" is not in a database, so it cannot join a transaction. Leave tx out, or use outbox().`,
   );
 }
 
-/** The record comes second: one of a message that was never sent would wait for ever. */
+/** Writes the record second: the record of a message that was never sent would wait for ever. */
 async function sendAndRecord(
   { app, backend }: SendingClient,
   messages: readonly OutgoingMessage[],

@@ -1,4 +1,4 @@
-/** How far the clock of this host is from the queue's. What a message says of times is said by the queue's clock. */
+/** The difference between the clocks of this host and of the queue. The times in a message are by the queue's clock. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { QueueBackend, SqlTransaction } from '../../contract/queue.ts';
@@ -7,24 +7,24 @@ import type { EnqueueOptions } from '../app/options.ts';
 import type { Client } from './client.ts';
 
 interface Answer {
-  /** By this host's clock. */
+  /** When the queue answered, by this host's clock. */
   readonly at: number;
   readonly skewMs: number;
 }
 
-/** Whose times are asked for. */
+/** A client that can be asked for the queue's time. */
 export interface TimedClient extends Pick<Client, 'app' | 'backend'> {
-  /** Says it instead, unless in a transaction: while its backend does not answer, the clock of another one counts. */
+  /** Used instead of `backend.now`, except in a transaction: while the backend does not answer, the clock of another one counts. */
   readonly aheadMs?: () => number | Promise<number>;
 }
 
 const askAgainMs = 60_000;
-/** A smaller difference may be the way to the server and back. */
+/** A smaller difference may only be network time. */
 const leastSkewMs = 1_000;
 const answers = new WeakMap<QueueBackend, Answer>();
 const asking = new WeakMap<QueueBackend, Promise<number>>();
 
-/** By how many ms the queue's clock is ahead. Not asked for messages that say nothing of times. */
+/** How many ms the queue's clock is ahead. 0 without asking the queue, if the message contains no times. */
 export function skewOf(
   { app, backend, aheadMs }: TimedClient,
   { expiresInMs }: Pick<Job, 'expiresInMs'>,
@@ -35,7 +35,7 @@ export function skewOf(
   if (!backend.now) return 0;
   const last = answers.get(backend);
   if (last && Math.abs(app.clock.now() - last.at) < askAgainMs) return last.skewMs;
-  // A transaction asks by itself: others may be waiting for the connection that it holds.
+  // A transaction does not share the question of other calls, which may be waiting for its connection.
   if (tx) return typeof tx.query === 'function' ? ask(app.clock, backend, tx) : 0;
   const answer = asking.get(backend) ?? ask(app.clock, backend).finally(() => asking.delete(backend));
   asking.set(backend, answer);
@@ -44,7 +44,7 @@ export function skewOf(
 
 async function ask(clock: Clock, backend: QueueBackend, tx?: SqlTransaction): Promise<number> {
   const theirs = await backend.now!(tx);
-  // After the answer: then the message never says a later time than the queue will hold it back for.
+  // Read after the answer, so that the time in the message is never later than the queue's own delay.
   const at = clock.now();
   const differenceMs = Math.floor(theirs - at);
   const skewMs = Math.abs(differenceMs) < leastSkewMs ? 0 : differenceMs;
@@ -52,14 +52,14 @@ async function ask(clock: Clock, backend: QueueBackend, tx?: SqlTransaction): Pr
   return skewMs;
 }
 
-/** By how many ms the queue's clock was ahead within the last minute. */
+/** How many ms the queue's clock was ahead within the last minute. */
 export const aheadMsOf = (client: Pick<Client, 'app' | 'backend'>): number | Promise<number> =>
   skewOf(client, { expiresInMs: null }, { delayMs: 0 });
 
-/** As `nowOf`, from that. */
+/** As `nowOf`, from the difference of the last minute. */
 export const knownNow = async (client: Pick<Client, 'app' | 'backend'>): Promise<number> =>
   client.app.clock.now() + (await aheadMsOf(client));
 
-/** By the queue's clock, where it has one. For calls that are rare: it is asked each time. */
+/** The time by the queue's clock, if it has one. Asks the queue each time, so only for rare calls. */
 export const nowOf = async ({ app, backend }: Pick<Client, 'app' | 'backend'>): Promise<number> =>
   (await backend.now?.()) ?? app.clock.now();

@@ -1,4 +1,4 @@
-/** Changes, promotes and removes jobs that wait. Loaded with the first such call. */
+/** Changes, promotes and removes waiting jobs. Loaded with the first such call. */
 
 import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { reportingFailures } from '../../base/failure.ts';
@@ -15,7 +15,7 @@ import { checked, checkJob, scheduleOf, wrongOption } from './prepare.ts';
 import type { SendingClient } from './send.ts';
 import { nowOf } from './skew.ts';
 
-/** Makes the new payload of what people wrote who saw the old one masked. */
+/** Restores secrets in an edited payload: the person who edited it saw the old one masked. */
 type Unmask = (payload: unknown, old: unknown) => unknown;
 
 interface Rewritten {
@@ -23,7 +23,7 @@ interface Rewritten {
   readonly change: WaitingChange;
 }
 
-/** @param job `null` = the one that its text names */
+/** @param job `null` = the job that the message names */
 export async function update(
   client: SendingClient,
   job: Job | null,
@@ -52,7 +52,7 @@ export async function promote(client: SendingClient, id: string): Promise<boolea
   if (!job || body === null) return false;
   const schedule = scheduleIn(body);
   const now = schedule === null ? 0 : await nowOf(client);
-  // No worker runs it before its text says so.
+  // Workers do not run a job before the time in its message, so the message must change, too.
   if (schedule !== null && schedule > now)
     return rewrite(client, id, async (envelope) => ({
       envelope: { ...envelope, schedule: now },
@@ -67,7 +67,7 @@ export async function remove(client: SendingClient, id: string): Promise<boolean
   const { pending, job } = await find(client, id);
   if (!job || !(await pending.remove(job))) return false;
   const { app, stores } = client;
-  // Such a store removes no record: it says that the job was cancelled.
+  // A separate store does not delete the record: it marks the job as cancelled.
   if (stores.records.writer)
     await reportingFailures(app.events, 'recording a removed job', [id], () => stores.records.cancel(id));
   await forgetJobs(client, [id], 'call');
@@ -88,7 +88,7 @@ function checkChange(change: JobChange<unknown>): void {
     throw wrongOption(`at least one of ${names.join(', ')}, got none`);
 }
 
-/** Where the job is, as its record says. */
+/** The queue that the record of the job names. */
 async function find(
   { backend, stores: { records } }: SendingClient,
   id: string,
@@ -106,7 +106,7 @@ async function find(
   return { pending, job: found && { queue: found.queue, id } };
 }
 
-/** Signs the job's text anew. Another change that comes in between is not lost: this one is then made of its text. */
+/** Changes the message of a job and signs it again. If another change comes in between, this one is applied on top of it. */
 async function rewrite(
   client: SendingClient,
   id: string,
@@ -130,19 +130,19 @@ async function rewrite(
   }
 }
 
-/** A store beside the queue does not hear of it from there. */
+/** Tells a separate record store, which does not see changes of the queue. */
 async function record({ app, stores }: SendingClient, id: string, change: WaitingChange): Promise<void> {
   const write = async () => stores.records.writer?.changed?.(id, change);
   await reportingFailures(app.events, 'recording a changed job', [id], write);
 }
 
-/** Unverified. */
+/** The time in a message, without verifying it. */
 function scheduleIn(body: string): number | null {
   try {
     const { schedule } = JSON.parse(body);
     return typeof schedule === 'number' ? schedule : null;
   } catch {
-    return null; // of another program, whose receiver reads it
+    return null; // a message of another program
   }
 }
 

@@ -1,7 +1,6 @@
 /**
- * Groups acks: jobs that end in the same turn of the event loop, or while enough groups are under way, are settled in one call
- * to the backend. An ack that fails is tried again for as long as a lease lasts: giving it up means that the job runs again,
- * though it has done its work.
+ * Groups acks: jobs that end in the same turn of the event loop, or while other groups are being sent, are settled in one call
+ * to the backend. A failed ack is retried for the length of a lease, because a finished job without an ack would run again.
  */
 
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -14,11 +13,11 @@ interface Waiting {
 }
 
 export interface Grouping {
-  /** Called with each group, instead of the settler's own `ack`. */
+  /** Sends a group, instead of the settler's own `ack`. */
   readonly send: JobSettler['ack'];
-  /** Whether there is nothing to run before an answer has come. */
+  /** Whether the worker has nothing to run until an answer comes. */
   isIdle(): boolean;
-  /** How long an ack that fails is tried again. */
+  /** How long a failed ack is retried. */
   readonly patienceMs: number;
   /** Called with the error of each group that failed. */
   failed(error: unknown): void;
@@ -28,7 +27,7 @@ export interface Grouping {
 
 const longestPauseMs = 1_000;
 
-/** A second one leaves when the worker has nothing else to do, so that it does not stand still until the first is answered. */
+/** Groups being sent at once. A second group is sent only by an idle worker, so that it need not wait for the first answer. */
 const mostUnderWay = 2;
 
 export type AckGroups = ReturnType<typeof groupAcks>;
@@ -66,7 +65,7 @@ export function groupAcks(
     }
   }
 
-  /** Each by itself: it may be one of them that no database would take. */
+  /** Retries each ack alone: the group may have failed because of one of them. */
   async function again({ ack, resolve, reject }: Waiting, failure: unknown): Promise<void> {
     const until = clock.now() + patienceMs;
     for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
@@ -76,7 +75,7 @@ export function groupAcks(
       try {
         return resolve((await settler.ack([ack]))[0] === true);
       } catch {
-        // The first failure was reported.
+        // Not reported: the first failure was.
       }
     }
   }
@@ -88,13 +87,13 @@ export function groupAcks(
         schedule();
       });
     },
-    /** Called when the worker has nothing else to do: acks that wait for an answer wait no longer. */
+    /** Called when the worker has nothing else to do: sends the waiting acks without waiting for an answer. */
     hurry: schedule,
-    /** Whether acks wait or are under way. */
+    /** Whether acks wait or are being sent. */
     get busy(): boolean {
       return underWay > 0 || group.length > 0;
     },
-    /** What still fails is given up. */
+    /** Ends the retries: acks that still fail are given up. */
     stop(): void {
       stopped = true;
     },

@@ -1,6 +1,6 @@
 /**
- * A job that ends its process (out of memory, `process.exit`, a native crash) takes the jobs beside it along. They come back together, each
- * with an attempt less, so one such job could kill healthy ones. After the second such end, or before the last attempt, a job runs alone.
+ * A job that ends its process (out of memory, `process.exit`, a native crash) also ends the jobs beside it. They come back together, each with
+ * one attempt less, so one bad job could use up the attempts of healthy ones. After two such ends, or before its last attempt, a job runs alone.
  */
 
 import type { JobLease } from '../../contract/queue.ts';
@@ -8,18 +8,18 @@ import { readEnvelope } from '../../envelope/envelope.ts';
 import type { App } from '../app/app.ts';
 import type { Run } from '../attempt/run.ts';
 
-/** After the first end of a process its jobs run side by side once more: most processes end for other reasons. */
+/** After the first end of a process its jobs run side by side once more, because most processes end for other reasons. */
 const attemptsTogether = 2;
 
 export interface AloneOptions {
   readonly app: App;
-  /** How long it waits for the jobs that run, and how long no other job begins beside it. */
+  /** How long a suspect waits for running jobs, and then how long no other job begins beside it. */
   readonly patienceMs: number;
-  /** Called when a job may begin that could not before. */
+  /** Called when a job may begin that had to wait. */
   changed(): void;
 }
 
-/** The job that runs alone in a worker, if there is one. */
+/** Tracks the job that must run alone in a worker. */
 export function runningAlone({ app, patienceMs, changed }: AloneOptions) {
   let suspect: Run | null = null;
   let isPatient = false;
@@ -34,12 +34,12 @@ export function runningAlone({ app, patienceMs, changed }: AloneOptions) {
   }
 
   return {
-    /** Nothing is fetched, and nothing else begins. */
+    /** A job runs alone, or waits to: nothing is fetched, and no other job begins. */
     get active(): boolean {
       return suspect !== null;
     },
     is: (run: Run): boolean => run === suspect,
-    /** Before it begins it is the only one that the worker holds in its buffer: the others would die with it unbegun. */
+    /** Marks the run as the suspect. The worker gives back the rest of its buffer, which would be lost with the process. */
     wait(run: Run): void {
       suspect = run;
       isPatient = true;
@@ -47,7 +47,7 @@ export function runningAlone({ app, patienceMs, changed }: AloneOptions) {
         isPatient = false;
       });
     },
-    /** Whether the next job of the buffer may begin. @param isBusy others run, or are being settled */
+    /** Whether the next job of the buffer may begin. @param isBusy other jobs run or are being settled */
     mayBegin: (next: Run | undefined, isBusy: boolean): boolean =>
       suspect === null || (next === suspect && !(isBusy && isPatient)),
     begins(run: Run): void {
@@ -56,7 +56,7 @@ export function runningAlone({ app, patienceMs, changed }: AloneOptions) {
         suspect = null;
       });
     },
-    /** Its handler has ended, or its lease is lost. */
+    /** Called when a handler has ended or a lease is lost. */
     over(run: Run): void {
       if (run !== suspect) return;
       suspect = null;
@@ -66,7 +66,7 @@ export function runningAlone({ app, patienceMs, changed }: AloneOptions) {
   };
 }
 
-/** Whether it may be the job that ended its process when it ran last. Not asked for jobs whose last attempt has ended. */
+/** Whether the job may have ended its process in the previous attempt. Asked only if that attempt had no result. */
 export function mayEndProcess(app: App, { body, attempt }: JobLease): boolean {
   try {
     const envelope = readEnvelope(body, {
@@ -79,6 +79,6 @@ export function mayEndProcess(app: App, { body, attempt }: JobLease): boolean {
     const hasOwnProcess = app.jobs.get(envelope.job)?.isolation?.kind === 'process';
     return !hasOwnProcess && (number > attemptsTogether || isLast);
   } catch {
-    return false; // it is refused when its turn comes
+    return false; // the attempt will refuse it
   }
 }

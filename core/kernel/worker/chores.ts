@@ -1,4 +1,4 @@
-/** Work that comes again and again beside the jobs. The leader does what needs one worker only; a follower does it rarely, in case that no leader does. */
+/** Recurring work besides the jobs. The leader does the work that one worker has to do; a follower does it rarely, in case there is no leader. */
 
 import { steadyNow } from '../../base/clock.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
@@ -8,44 +8,44 @@ import { createLeader } from './leader.ts';
 import type { WorkerState } from './state.ts';
 import type { Watch } from './watch-runs.ts';
 
-/** The worker that does a chore, or the function. */
+/** The worker or function that does a chore. */
 export interface ChoreHost {
   readonly id: string;
   readonly where: 'worker' | 'function';
   readonly client: Client;
   readonly queues: readonly string[];
-  /** The worker has stopped: what takes long ends. */
+  /** `true` = the worker has stopped, so a long chore must end. */
   stopped(): boolean;
 }
 
 type Run = () => Promise<unknown>;
 
 export interface Chore {
-  /** What it does, for the event of its failure: `looking at batches`. */
+  /** The name in the event of a failure: `looking at batches`. */
   readonly name: string;
   /**
-   * `backend`: once for all workers that take from the same queues. It may be done twice, by two workers at the same time or by one that was
-   * frozen in it, and then changes nothing more. `worker`: by each of them.
+   * `backend`: done once for all workers that take from the same queues. It must be safe to do twice, by two workers at once or by one that
+   * was frozen during it. `worker`: done by every worker.
    */
   readonly scope: 'backend' | 'worker';
-  /** The longest pause between two runs. Pauses are random, from half of it where each worker does it: they must not go in step. */
+  /** The longest pause between two runs. Pauses are random, so that workers do not run in step: at least 90 % of it, 50 % with scope `worker`. */
   readonly everyMs: number;
-  /** The first run comes after this, and then one after each `everyMs` exactly. */
+  /** The pause before the first run. If it is given, later pauses are exactly `everyMs`. */
   readonly firstMs?: number;
-  /** It looks for what leases leave behind: where leases are shorter than `everyMs`, each worker does it, once in a lease. */
+  /** The chore cleans up after leases: if leases are shorter than `everyMs`, every worker does it, once per lease. */
   readonly followsLeases?: true;
   /**
-   * Functions do it with the call of a timer too, once in `everyMs`. Its failures are reported as those of this store; `fails` = the call fails,
-   * so that the alarms of the cloud see it. @default they leave it to workers, or to the cloud
+   * A function with a timer also does the chore, once in `everyMs`. The value names the store in the event of a failure; `fails` = the call
+   * of the function fails, so that the cloud's alarms see it. @default functions do not do it
    */
   readonly onTimer?: 'batch' | 'metric' | 'fails';
-  /** Whether this app, backend and store have any use of it. @default always */
+  /** Whether this app, backend and store need the chore. @default always */
   for?(client: Client): boolean;
-  /** Loads its code at the first run, and answers what each run does. */
+  /** Called before the first run. Loads the code and returns the function for all runs. */
   load(host: ChoreHost): Run | Promise<Run>;
 }
 
-/** A worker that does not lead does the chores of the backend with pauses that are so many times as long. */
+/** The pauses of chores of the backend are this many times as long in a worker that does not lead. */
 const followerFactor = 12;
 
 interface Ports {
@@ -53,7 +53,7 @@ interface Ports {
   readonly watch: Pick<Watch, 'once' | 'stopped' | 'failed'>;
 }
 
-/** @returns gives the lead up, for a worker that stops */
+/** @returns `resign`: gives up the lead when the worker stops */
 export function startChores({ state, watch }: Ports, chores: readonly Chore[]): { resign(): Promise<void> } {
   const { id, client, settings } = state;
   const { clock, random } = client.app;
@@ -101,13 +101,13 @@ export function startChores({ state, watch }: Ports, chores: readonly Chore[]): 
   return leader;
 }
 
-/** Makes the jobs of workers that died ready again. Resolves with how many there were. */
+/** Makes the jobs of dead workers ready again. Resolves with their number. */
 export async function reap({
   id,
   client: { app, backend },
   queues,
 }: Pick<ChoreHost, 'id' | 'client' | 'queues'>): Promise<number> {
-  // All queues at once: a queue may ask for them in one statement.
+  // All queues at once, so that the backend can combine them into one statement.
   const counts = await Promise.all(queues.map((queue) => backend.reapExpired(queue)));
   let total = 0;
   for (const [i, count] of counts.entries()) {
@@ -117,7 +117,7 @@ export async function reap({
   return total;
 }
 
-/** Removes what is past its retention. */
+/** Deletes records and audit entries whose retention is over. */
 export async function purge({
   client: { app, stores },
   stopped,
@@ -127,7 +127,7 @@ export async function purge({
   for (const some of purges) while (!stopped() && (await some()) > 0) await new Promise(setImmediate); // jobs run in between
 }
 
-/** Those of every worker, and those of the features of its app. */
+/** The chores of every worker, and those of the app's features. */
 export const choresOf = ({ installed }: App, { hints }: QueueBackend): Chore[] => [
   {
     name: 'reaping',

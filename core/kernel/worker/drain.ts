@@ -1,14 +1,14 @@
-/** Asks a worker from afar to take no more jobs. */
+/** Asks a worker in another process to take no more jobs. */
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import { forgetWorkerMs, workerStateOf } from '../../kit/worker-state.ts';
 import type { Client } from '../enqueue/client.ts';
 
 /**
- * Resolves when it is written down. The worker hears of it with its next heartbeat, within 5 s: it takes no more jobs and stops as after a
- * signal, with the reason `asked`. Whatever supervises its process may start another one. Asked again, it is the same.
+ * Resolves when the request is stored. The worker reads it with its next heartbeat, within 5 s: it takes no more jobs and stops as after a
+ * signal, with the reason `asked`. The supervisor of its process may start another one. Asking twice changes nothing.
  *
- * Throws `OPTION` for a worker that is unknown or gone, and where the store passes nothing on.
+ * Throws `OPTION` for a worker that is unknown or gone, and if the store cannot pass on requests.
  */
 export async function drainWorker(
   { app, stores }: Pick<Client, 'app' | 'stores'>,

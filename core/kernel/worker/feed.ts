@@ -9,9 +9,9 @@ import type { WorkerState } from './state.ts';
 
 /** How long one fetch waits for work; a stop ends it early. */
 const waitMs = 5_000;
-/** A server that is back is noticed within this. */
+/** The longest pause after failed fetches: a server that is back is noticed within this time. */
 const longestBackoffMs = 1_000;
-/** A worker that ends by itself (`once`, `untilIdle`) gives up after so many failures in a row. */
+/** A worker with `once` or `untilIdle` gives up after this number of failures in a row. */
 const patience = 5;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -22,11 +22,11 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
   const { backend, queues } = settings;
   const { ackAndFetch } = backend.hints ?? {};
   const { clock, events } = app;
-  /** Ends the wait of the fetch under way. */
+  /** Ends the wait of the current fetch. */
   let waking = new AbortController();
   let fetching = false;
 
-  /** Where the queue can, the slots that are free are filled in the same step. */
+  /** Acks, and also fetches jobs for the free slots in the same call if the queue can. */
   async function refill(ended: readonly Ack[]): Promise<boolean[]> {
     const max = slots.room();
     if (!ackAndFetch || fetching || state.reason !== null || max <= 0) return backend.ack(ended);
@@ -44,13 +44,13 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
     }
   }
 
-  /** Ends when the worker stops. */
+  /** Resolves when the worker stops. */
   async function run(): Promise<void> {
     let failures = 0;
     let failedAt = 0;
     while (state.reason === null) {
-      // With slots free fetch at once; to fill the buffer wait until half of it is empty, so that fetches stay large.
-      // Acks under way bring the next leases with them.
+      // With free slots fetch at once. To fill only the buffer, wait until half of it is empty, so that fetches stay large.
+      // If acks are being sent, they bring the next leases with them.
       const { length: ahead } = state.buffer;
       const refilled = ackAndFetch !== undefined && acks.busy;
       if (slots.room() <= 0 || refilled || (ahead > 0 && ahead * 2 > settings.prefetch)) {
@@ -65,11 +65,11 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
           queues,
           max: slots.room(),
           leaseMs: settings.leaseMs,
-          // After a failure it does not wait, so that `backend.recovered` comes at once and not with the next job.
+          // No wait after a failure, so that `backend.recovered` comes at once and not with the next job.
           waitMs: onePass || failures > 0 ? 0 : waitMs,
           signal: waking.signal,
         });
-        // The job of a worker that died is work too, and nobody else may be there to take it back.
+        // Jobs of a dead worker count as work, and there may be no other worker to reap them.
         const isOver = onePass && leases.length === 0 && (await reap({ client, id: state.id, queues })) === 0;
         if (failures > 0) {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
@@ -91,11 +91,11 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
     }
   }
 
-  /** Resolves one turn after a job has ended, so that jobs that end together are replaced by one fetch; or when the worker stops. */
+  /** Resolves one turn after a job has ended, so that one fetch replaces all jobs of that turn. Also resolves when the worker stops. */
   const space = () =>
     new Promise<void>((resolve) => {
       const wake = () => {
-        slots.listen(null); // at once: a drain listens next
+        slots.listen(null); // at once, because a drain may listen next
         stopping.removeEventListener('abort', wake);
         resolve();
       };

@@ -1,38 +1,38 @@
 /**
  * Elects one of the workers that take from the same queues of a backend and know the same jobs. The leader holds a key and renews it; the others
- * look when it ends. Two may lead for a moment (one was frozen, or a clock was set), so a chore must be one that may be done twice.
+ * try again when the key ends. Two may lead for a moment (one was frozen, or a clock was set), so a chore must be safe to do twice.
  */
 
 import { steadyNow, within } from '../../base/clock.ts';
 import { crypto } from '../../base/crypto.ts';
 import type { WorkerState } from './state.ts';
 
-/** A leader that dies is replaced within this. */
+/** A dead leader is replaced within this time. */
 export const holdMs = 15_000;
 const renewMs = 5_000;
 const firstMs = 1_000;
 const soonMs = 100;
-/** How long a worker that stops waits for the answer to its last claim. */
+/** How long a stopping worker waits for the answer to its last claim. */
 const answerMs = 1_000;
 
 export function createLeader({ id, app, client, settings, failed }: WorkerState) {
   const { backend, queues } = settings;
   const { clock, random } = app;
-  // A queue that keeps state of its own has its leader there, whatever store is given: two queues may share one.
+  // If the queue has its own stores, the key is there, because two queues may share a separate store.
   const { keys } = backend.stores ?? client.stores;
-  // One with other jobs, as while a release is rolled out, could not enqueue what a batch calls at its end.
+  // The job names are part of the key: during a deployment, a worker with other jobs could not enqueue the callbacks of a batch.
   const key = `leader:${digest([backend.name, client.name ?? '', sorted(queues), sorted(app.jobs.keys())])}`;
   let leadsUntil = -Infinity;
   let claiming: Promise<unknown> | null = null;
   let isSilent = false;
 
   return {
-    /** By a clock that nobody sets: a process that was frozen for longer than its hold leads no more. */
+    /** By the steady clock: a process that was frozen for longer than its hold no longer leads. */
     get leads(): boolean {
       return steadyNow(clock) < leadsUntil;
     },
     firstMs: () => firstMs * (0.5 + random() / 2),
-    /** Takes the lead, or renews it. Answers when to call it again, in ms. */
+    /** Takes the lead or renews it. Resolves with the ms until the next call. */
     async elect(): Promise<number> {
       const askedAt = steadyNow(clock);
       try {
@@ -55,9 +55,9 @@ export function createLeader({ id, app, client, settings, failed }: WorkerState)
         return renewMs;
       }
     },
-    /** Lets another worker lead at its next look. Afterwards `elect` is not called again. */
+    /** Gives up the lead, so that another worker can take it at its next try. `elect` must not be called afterwards. */
     async resign(): Promise<void> {
-      // It would hold the lead for a worker that is gone.
+      // A claim that succeeds after this would hold the lead for a stopped worker.
       if (claiming) await within<unknown>(clock, answerMs, claiming, () => {}).catch(() => {});
       if (leadsUntil === -Infinity) return;
       leadsUntil = -Infinity;

@@ -1,4 +1,4 @@
-/** What a worker does beside its jobs: heartbeats, chores, the limit of its memory; and what watch-runs.ts does for them. */
+/** The work of a worker besides its jobs: heartbeats, chores, the memory limit, and the watch over running jobs (watch-runs.ts). */
 
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
@@ -9,9 +9,9 @@ import { watchRuns } from './watch-runs.ts';
 
 const cancelPollMs = 1_000;
 const heartbeatMs = 5_000;
-/** In a heartbeat. */
+/** The most running jobs that a heartbeat lists. */
 const mostJobs = 20;
-/** Growth worth a warning: this factor over the first reading, and at least this much in bytes. */
+/** Memory growth that is reported: this factor, and at least this many bytes, since the first reading or the last report. */
 const growthFactor = 2;
 const growthBytes = 100 * 1024 * 1024;
 
@@ -43,7 +43,7 @@ export function startMaintenance(state: WorkerState): { stop(): void; resign(): 
     leaseMs: settings.renew ? leaseMs : null,
     renewing,
     cancelPollMs,
-    // A store beside the queue hears nothing of what the queue hears.
+    // Cancels in a separate store are not reported by the queue.
     hearsCancels: () => heard?.hearsCancels === true && client.stores.records === backend.stores?.records,
     lose,
     failed: state.failed,
@@ -99,7 +99,7 @@ export function startMaintenance(state: WorkerState): { stop(): void; resign(): 
   };
 }
 
-/** Delays: `firstMs`, and then always `ms`. */
+/** The first delay is `firstMs`, all later ones are `ms`. */
 function firstAfter(firstMs: number, ms: number): () => number {
   let nextMs = firstMs;
   return () => {

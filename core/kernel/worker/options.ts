@@ -9,32 +9,34 @@ import { refuse } from '../enqueue/abilities.ts';
 
 export interface WorkerOptions {
   readonly backend: QueueBackend;
-  /** State that the backend does not keep itself. */
+  /** Stores for state that the backend does not keep itself. */
   readonly store?: Partial<Stores>;
-  /** One that the app does not name is told as `backend.warning`. @default every queue that the app names */
+  /** The queues to take from. The event `backend.warning` reports a queue that the app does not name. @default all queues of the app */
   readonly queues?: readonly string[];
-  /** Jobs that run at the same time. @default 10 */
+  /** How many jobs run at the same time. @default 10 */
   readonly concurrency?: number;
   /**
-   * Jobs fetched ahead of a free slot; their leases are renewed while they wait. More throughput for tiny
-   * jobs; but a job waiting behind a slow one could have run on another worker. @default 0 */
+   * How many jobs are fetched before a slot is free; their leases are renewed while they wait. Raises the throughput of tiny jobs, but
+   * a job that waits behind a slow one could have run on another worker. @default 0
+   */
   readonly prefetch?: number;
-  /** A worker that dies is noticed after so long. Renewed at a third of it. @default 30_000 */
+  /** How long a lease lasts without renewal, ms: the jobs of a dead worker are ready again after this time. Renewed every third of it. @default 30_000 */
   readonly leaseMs?: number;
-  /** `false`: leases are not renewed, so `leaseMs` must cover the longest job. @default true */
+  /** `false` = leases are not renewed, so `leaseMs` must be longer than every job. @default true */
   readonly renew?: boolean;
-  /** At a stop, running jobs get so long to end; then they are aborted and released. @default 10_000 */
+  /** How long running jobs may take to end when the worker stops, ms. Then they are aborted and released. @default 10_000 */
   readonly drainMs?: number;
-  /** Stops after so many jobs were settled. */
+  /** The worker stops after this number of jobs. @default no limit */
   readonly maxJobs?: number;
-  /** Stops when the process's resident memory is larger. Checked after each job, and every 5 s. */
+  /** The worker stops when the resident memory of the process exceeds this. Checked after each job and every 5 s. @default no limit */
   readonly maxMemoryBytes?: number;
+  /** The worker stops after this time, ms. @default no limit */
   readonly maxRuntimeMs?: number;
-  /** Takes one job, or none when none is ready, and stops. */
+  /** Runs one job and stops; stops at once if no job is ready. @default false */
   readonly once?: boolean;
-  /** Stops when nothing is ready, nothing runs and no dead worker has left a job whose lease is over; delayed jobs are left. */
+  /** Stops when no job is ready or running. Jobs of dead workers whose lease has ended are run, delayed jobs are not. @default false */
   readonly untilIdle?: boolean;
-  /** Process signals that start a drain. @default none: the owner of the process decides */
+  /** Process signals that stop the worker. @default none: the program handles signals itself */
   readonly signals?: readonly NodeJS.Signals[];
   /** For tests: the resident memory of the process. */
   readonly testing?: { readonly rssBytes?: () => number };
@@ -51,9 +53,9 @@ export interface WorkerSettings
 
 export interface WorkerSummary {
   readonly reason: StopReason;
-  /** Settlements that took effect; a run that had lost its lease is not among them. */
+  /** Settled attempts by outcome. An attempt that lost its lease is not counted. */
   readonly counts: Readonly<Record<Outcome, number>>;
-  /** Jobs released unfinished, without an attempt being spent. */
+  /** Unfinished jobs that were released without spending an attempt. */
   readonly released: number;
   readonly durationMs: number;
 }
@@ -76,17 +78,17 @@ export const workerKinds = {
   testing: '',
 } satisfies OptionKinds<WorkerOptions>;
 
-/** The words are loaded for it: most workers never need them. */
+/** Loads the code for the hint on demand, because most workers never need it. */
 async function tellUnnamed({ events, queues }: App, backend: string, queue: string): Promise<void> {
   const { hint } = await import('../../base/nearest.ts');
   tellWarning(
     events,
     backend,
-    `The app names no queue "${queue}": a worker takes from it, and nobody can enqueue there.${hint(queue, queues)} If it is meant, name it: createApp({ queues: { '${queue}': {} } }).`,
+    `The app names no queue "${queue}": a worker takes from it, but no job can be enqueued there.${hint(queue, queues)} If this is intended, name it: createApp({ queues: { '${queue}': {} } }).`,
   );
 }
 
-/** Names all jobs that may run for longer than their lease can last. */
+/** Throws `CONFIG` with all jobs that may run longer than their lease can last. */
 function checkLeases(
   { name, limits: { maxLeaseMs } }: QueueBackend,
   jobs: Iterable<Job>,
@@ -106,7 +108,7 @@ function checkLeases(
   refuse(`A worker of backend "${name}" cannot run these jobs:`, faults);
 }
 
-/** What its backend can do is checked where it is connected. @param jobs those that may come to this backend */
+/** Throws `CONFIG`. The abilities of the backend are checked in `connect()`, not here. @param jobs the jobs that may run on this backend */
 export function settingsOf(
   app: App,
   options: WorkerOptions,

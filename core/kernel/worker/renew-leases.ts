@@ -1,6 +1,6 @@
 /**
- * Renews leases and the keys and slots that go with them. No round waits for the one before, and no lease for a key: a call that
- * hangs costs nobody else anything.
+ * Renews leases and their keys and slots. A round does not wait for the previous one, and a lease does not wait for a key, so that a
+ * call that hangs does not hold up the others.
  */
 
 import { steadyNow, within } from '../../base/clock.ts';
@@ -13,16 +13,16 @@ import type { Client } from '../enqueue/client.ts';
 export interface RenewOptions {
   readonly client: Client;
   readonly settler: Pick<JobSettler, 'renew'>;
-  /** All whose leases must be renewed. */
+  /** All runs whose leases must be renewed. */
   held(): readonly Run[];
   lose(run: Run): void;
   failed(during: string, error: unknown): void;
 }
 
-/** A server that is silent must not be asked more and more. */
+/** Rounds at once: a server that does not answer must not get more and more calls. */
 const mostRounds = 2;
 
-/** Returns what is to be called at every third of a lease. */
+/** Returns a function that must be called every third of a lease. */
 export function renewing(options: RenewOptions, leaseMs: number): () => Promise<void> {
   const { client, settler, held, lose, failed } = options;
   const { clock } = client.app;
@@ -35,7 +35,7 @@ export function renewing(options: RenewOptions, leaseMs: number): () => Promise<
   };
 
   async function renewLeases(runs: readonly Run[]): Promise<void> {
-    const askedAt = steadyNow(clock); // a lease counts from the question, not from the answer
+    const askedAt = steadyNow(clock); // the new lease counts from the call, not from the answer
     const renewed = await settler.renew(
       runs.map(({ lease }) => lease),
       leaseMs,
@@ -59,7 +59,7 @@ export function renewing(options: RenewOptions, leaseMs: number): () => Promise<
     });
   }
 
-  /** Those of all runs in one call. */
+  /** Extends the slots of all runs in one call. */
   async function extendSlots(runs: readonly Run[]): Promise<void> {
     const holding = runs.filter((run) => run.slots !== null && !run.ended);
     if (holding.length === 0) return;
@@ -89,8 +89,8 @@ export function renewing(options: RenewOptions, leaseMs: number): () => Promise<
 
   return async () => {
     const runs = held();
-    // A lease that was not renewed before its end is lost, whatever the backend answers later.
-    // The same for a slot: the job that gets it next must not run beside this one.
+    // A lease that was not renewed in time is lost, even if the backend answers later.
+    // So is a run whose slots have ended: the next job of the slot must not run beside it.
     for (const run of runs) if (Math.min(run.expiresAt, run.slotsUntil) <= steadyNow(clock)) lose(run);
     if (runs.length > 0 && rounds < mostRounds) void round(runs);
   };

@@ -1,6 +1,6 @@
 /**
- * The runs of a worker. Not a Set: a Set under constant change is rebuilt again and again. Each old table points to the next
- * one, so once a table is in the old generation, everything in later ones waits for a full collection. Over 20,000 jobs that
+ * The runs of a worker. Not a Set, because V8 rebuilds a Set that changes all the time, and each old table points to the next one:
+ * once a table is in the old generation, the objects of all later tables wait for a full collection. Over 20,000 jobs that
  * was a third of the memory of their runs and messages.
  */
 
@@ -17,7 +17,7 @@ export class RunList implements Iterable<Run> {
     return this.#runs[run.index] === run;
   }
 
-  /** Expects a run that is in no list. */
+  /** The run must not be in another list. */
   add(run: Run): void {
     run.index = this.#runs.push(run) - 1;
   }
@@ -31,7 +31,7 @@ export class RunList implements Iterable<Run> {
     }
   }
 
-  /** A snapshot: runs may end meanwhile. */
+  /** Iterates over a snapshot, because runs may end meanwhile. */
   [Symbol.iterator](): Iterator<Run> {
     return this.#runs.slice().values();
   }

@@ -1,4 +1,4 @@
-/** How a worker ends: it drains after a signal or a call, within a time that nothing can make longer. */
+/** Stops a worker: drains it after a signal or a call, within a fixed time. */
 
 import { constants } from 'node:os';
 import { within } from '../../base/clock.ts';
@@ -11,23 +11,23 @@ import type { WorkerSummary } from './options.ts';
 import type { Slots } from './slots.ts';
 import type { WorkerState } from './state.ts';
 
-/** After `drainMs`, how long an aborted handler has to come back by itself. */
+/** How long an aborted handler may take to return, after `drainMs`. */
 const graceMs = 1_000;
 const sameKeyPressMs = 250;
 
-/** What has not come to its end is left to its lease. */
+/** Jobs that have not ended by then come back when their lease ends. */
 const leave = (): void => {};
 
 export interface Parts {
   readonly slots: Slots;
   readonly acks: AckGroups;
   readonly maintenance: ReturnType<typeof startMaintenance>;
-  /** Resolves when nothing more is fetched. */
+  /** Resolves when the worker no longer fetches. */
   readonly feeding: Promise<void>;
   readonly signals: { end(): void };
 }
 
-/** Takes `drainMs` and two times `graceMs` at most, also when nothing answers. */
+/** Takes at most `drainMs` plus twice `graceMs`, even if the backend does not answer. */
 export async function drain(state: WorkerState, parts: Parts): Promise<WorkerSummary> {
   const { app, client, settings, running, counts } = state;
   const { slots, acks, maintenance, feeding, signals } = parts;
@@ -39,7 +39,7 @@ export async function drain(state: WorkerState, parts: Parts): Promise<WorkerSum
   for (const run of running) run.interrupt('shutdown');
   await allEnded(graceMs);
   for (const run of running) run.end('shutdown');
-  await allEnded(graceMs); // only a backend that does not answer can use this up
+  await allEnded(graceMs); // takes the full time only if the backend does not answer
   acks.stop();
   slots.stop();
   maintenance.stop();
@@ -59,7 +59,7 @@ export async function drain(state: WorkerState, parts: Parts): Promise<WorkerSum
   events.emit({ type: 'worker.stopped', worker: state.id, ...summary });
   return { ...summary, durationMs: clock.now() - state.startedAt };
 
-  /** Releases what was fetched and has not begun. */
+  /** Releases fetched jobs that have not begun. */
   async function releaseBuffer(): Promise<void> {
     await feeding;
     await slots.release(state.buffer.map(({ lease }) => lease));
@@ -80,7 +80,7 @@ export async function drain(state: WorkerState, parts: Parts): Promise<WorkerSum
   }
 }
 
-/** The first signal drains, a second one ends the process. npm forwards Ctrl-C, so one key press can come twice. */
+/** The first signal drains, the second one ends the process. npm forwards Ctrl-C, so one key press may arrive twice. */
 export function drainOnSignals({ app, settings, stop }: WorkerState): { end(): void } {
   const { clock } = app;
   const { signals } = settings;
@@ -91,14 +91,14 @@ export function drainOnSignals({ app, settings, stop }: WorkerState): { end(): v
       stop('signal');
     } else if (clock.now() - signalledAt > sameKeyPressMs) {
       for (const name of signals) process.off(name, onSignal);
-      // The kernel ends the first process of a container at no signal that it does not handle.
+      // Linux does not end process 1 of a container on a signal without a handler.
       if (process.pid === 1) process.exit(128 + constants.signals[signal]);
       process.kill(process.pid, signal);
     }
   };
   for (const signal of signals) process.on(signal, onSignal);
   return {
-    /** After a signal the listeners stay: its second copy may arrive when the drain is already over. */
+    /** After a signal the listeners stay, because its second copy may arrive after the drain. */
     end() {
       if (signalledAt === null) for (const signal of signals) process.off(signal, onSignal);
     },

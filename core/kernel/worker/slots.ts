@@ -1,4 +1,4 @@
-/** The slots of a worker: a job that was fetched waits for one, runs in it, and frees it as soon as its handler has ended. */
+/** The slots of a worker: a fetched job waits for a slot, runs in it, and frees it as soon as its handler has ended. */
 
 import { hostname } from 'node:os';
 import type { JobLease } from '../../contract/queue.ts';
@@ -12,20 +12,20 @@ import { mayEndProcess, runningAlone } from './alone.ts';
 import type { WorkerState } from './state.ts';
 
 /**
- * Handlers that never wait could run the whole buffer in one turn of the event loop. Timers, renewals and signals would wait,
- * and so would the backend: the acks of a turn leave at its end. At 250 the objects of a turn outlived the young generation:
- * Redis and beanstalkd were a tenth slower, and a worker was 3 to 5 MB larger.
+ * Jobs begun in one turn of the event loop. Synchronous handlers could otherwise run the whole buffer in one turn and hold up timers,
+ * renewals, signals and acks. With 250 the objects of a turn outlived the young generation: Redis and beanstalkd were 10 % slower,
+ * and a worker was 3 to 5 MB larger.
  */
 const mostPerTurn = 64;
 
 export type Slots = ReturnType<typeof createSlots>;
 
-/** @param idle called when the last job has ended, by a worker that stops then */
+/** @param idle called when the last job has ended, if the worker has `untilIdle` */
 export function createSlots(state: WorkerState, acks: AckGroups, idle: () => void) {
   const { app, settings, client, running, ended, counts, numbers } = state;
   const { backend, concurrency } = settings;
   const { clock } = app;
-  /** A backend that gives out leases but does not confirm acks must not be asked for more and more of them. */
+  /** Unconfirmed acks at which no further job begins: the backend gives out leases, but does not confirm acks. */
   const mostEnded = concurrency + Math.max(settings.prefetch, concurrency);
   const by = { worker: state.id, host: hostname() };
   const ports: AttemptPorts = { client, by, settler: backend, ack: acks.ack, handled };
@@ -37,7 +37,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
       onSpace?.();
     },
   });
-  /** Slots that refills under way may fill. */
+  /** Slots that are kept for the answers of running refills. */
   let promised = 0;
   /** Jobs begun in this turn of the event loop. */
   let begun = 0;
@@ -57,7 +57,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
 
   function hold(leases: readonly JobLease[]): void {
     const aheadMs = steadyAheadMs(clock);
-    // Not by an iterator, which makes an object per lease: this is called once per batch, and long not compiled in full.
+    // Not with an iterator, which makes an object per lease: this function stays uncompiled for long, as it is called once per fetch.
     for (let i = 0; i < leases.length; i++) {
       const run = new Run(leases[i]!, aheadMs);
       state.buffer.push(run);
@@ -66,7 +66,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
     if (alone.active) spare();
   }
 
-  /** Gives back what has not begun, but for the job that is to run alone. */
+  /** Gives back all jobs that have not begun, except the one that must run alone. */
   function spare(): void {
     const others = state.buffer.filter((run) => !alone.is(run));
     if (others.length === 0) return;
@@ -89,13 +89,13 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
     }
   }
 
-  /** The acks of this turn leave first, and what has arrived is read. */
+  /** Continues a turn later, so that the acks of this turn are sent and incoming data is read first. */
   function endTurn(): void {
     begun = 0;
     setImmediate(pump);
   }
 
-  /** The slot is free as soon as the handler has ended: settling needs none. */
+  /** Frees the slot when the handler has ended: settling needs no slot. */
   function handled(run: Run): void {
     running.delete(run);
     ended.add(run);
@@ -141,18 +141,18 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
     hold,
     pump,
     release,
-    /** Keeps so many slots free for leases that are on their way. Answers how to end that. */
+    /** Keeps `count` slots free for leases that are on their way. Returns a function that ends this. */
     promise(count: number): () => void {
       promised += count;
       return () => {
         promised -= count;
       };
     },
-    /** Calls it after each job that has ended; `null` = nobody waits for that any more. */
+    /** Sets the one listener that is called after each job has ended; `null` = none. */
     listen(listener: (() => void) | null): void {
       onSpace = listener;
     },
-    /** Its lease is gone. */
+    /** Called when the lease of a run is lost. */
     lost: alone.over,
     stop: alone.stop,
   };

@@ -1,4 +1,4 @@
-/** A worker, from outside and from inside. */
+/** The public type of a worker, and its internal state. */
 
 import type { Outcome, StopReason } from '../../base/events.ts';
 import type { App } from '../app/app.ts';
@@ -10,62 +10,62 @@ import type { RunList } from './run-list.ts';
 
 export interface Worker {
   readonly id: string;
-  /** How many jobs run now. */
+  /** The number of jobs that run now. */
   running(): number;
-  /** Drains: no new jobs, running ones may end within `drainMs`, the rest is released. May be called again. */
+  /** Stops the worker: it takes no new jobs, running jobs may end within `drainMs`, the rest is released. May be called more than once. */
   stop(reason?: StopReason): Promise<WorkerSummary>;
-  /** Resolves when the worker has stopped, for whatever reason. Never rejects. */
+  /** Resolves when the worker has stopped, for any reason. Never rejects. */
   readonly done: Promise<WorkerSummary>;
-  /** Where it takes from several backends: the worker of each. */
+  /** If it takes from several backends: the worker of each. */
   readonly workers?: readonly Worker[];
 }
 
-/** Counts attempts, and writes the sums now and then. */
+/** Counts attempts, and writes the sums every `flushMs`. */
 export interface Counter {
   readonly flushMs: number;
-  /** @param bytes what `sample` answered before */
+  /** @param bytes the value of `sample` before the attempt */
   count(queue: string, result: AttemptResult, bytes: number | null): void;
-  /** Resident bytes before an attempt; `null` = this attempt is not measured. @param now epoch ms, where the caller knows it */
+  /** Resident bytes before an attempt; `null` = this attempt is not measured. @param now epoch ms, if the caller already has it */
   sample(now?: number): number | null;
-  /** Writes all that was counted until now. Never rejects. */
+  /** Writes all counts so far. Never rejects. */
   flush(): Promise<void>;
 }
 
-/** `null` where no numbers are kept. @param options the worker's id, and the resident memory of the process in bytes */
+/** `null` = no store keeps metrics. @param options the worker's id, and the resident memory of the process in bytes */
 export type CountAttempts = (
   client: Client,
   options: { readonly source: string; readonly rssBytes: () => number },
 ) => Counter | null;
 
-/** What the loop and its maintenance share. */
+/** The state that the parts of a worker share. */
 export interface WorkerState {
   readonly id: string;
   readonly app: App;
   readonly settings: WorkerSettings;
   readonly client: Client;
   readonly startedAt: number;
-  /** Why it drains; `null` = it goes on. */
+  /** Why the worker drains; `null` = it does not drain. */
   reason: StopReason | null;
-  /** It has drained. */
+  /** The worker has drained. */
   hasStopped: boolean;
-  /** Fetched, not begun. */
+  /** Fetched jobs that have not begun. */
   buffer: Run[];
-  /** Their handlers are at work: these fill the slots. */
+  /** Jobs whose handlers run. They fill the slots. */
   readonly running: RunList;
-  /** Their handlers have ended; the backend has not confirmed yet how. */
+  /** Jobs whose handlers have ended, and which the backend has not settled yet. */
   readonly ended: RunList;
   readonly counts: Record<Outcome, number>;
-  /** Attempts that failed, of all that were settled. */
+  /** Settled attempts that failed. */
   failures: number;
-  /** All that came to an end here, whatever it was. */
+  /** All attempts that ended, settled or not. */
   settledJobs: number;
-  /** Unfinished or not begun, without an attempt being spent. */
+  /** Unfinished or unbegun jobs that were released without spending an attempt. */
   released: number;
-  /** `null`: no numbers are kept. */
+  /** `null` = no store keeps metrics. */
   readonly numbers: Counter | null;
   stop(reason: StopReason): void;
-  /** Its lease is gone. */
+  /** Called when the lease of a run is lost. */
   lost(run: Run): void;
-  /** Reports what failed as an event. */
+  /** Emits `backend.failed`. */
   failed(during: string, error: unknown): void;
 }

@@ -1,22 +1,22 @@
-/** What must go on while jobs run, in a worker and in a function: their leases are renewed, and cancels reach them. */
+/** Watches running jobs in a worker or a function: renews their leases and ends cancelled ones. */
 
 import { steadyNow } from '../../base/clock.ts';
 import type { Run } from '../attempt/run.ts';
 import type { RenewOptions, renewing } from './renew-leases.ts';
 
 const soonMs = 20;
-/** Where cancels are heard: a call may be lost with its connection. */
+/** How often cancels are read if the queue reports them: a report may be lost with its connection. */
 const heardPollMs = 5_000;
 
 export interface WatchOptions extends RenewOptions {
-  /** Their handlers are at work. */
+  /** Runs whose handlers run. */
   readonly running: Iterable<Run>;
-  /** `null`: the leases outlast their jobs. */
+  /** `null` = leases are not renewed, because they outlast their jobs. */
   readonly leaseMs: number | null;
   readonly renewing: typeof renewing;
-  /** A job that is cancelled while it runs is ended within this. */
+  /** A running job that is cancelled is ended within this time. */
   readonly cancelPollMs: number;
-  /** Whether every cancel is heard, and followed by `lookForCancels`. @default false */
+  /** Whether the queue reports every cancel with `lookForCancels`. @default false */
   readonly hearsCancels?: () => boolean;
 }
 
@@ -27,12 +27,12 @@ export function watchRuns(options: WatchOptions) {
   const { stores, app } = client;
   const timers = new Set<() => void>();
 
-  /** What was under way when it stopped may fail because the backend has been closed since. */
+  /** Reports nothing after the stop, because calls may then fail only because the backend was closed. */
   function failed(during: string, error: unknown): void {
     if (!watch.stopped) options.failed(during, error);
   }
 
-  /** Returns how to cancel it. */
+  /** Returns a function that cancels the task. */
   function once(delayMs: number, task: () => void): () => void {
     const cancel = app.clock.after(delayMs, () => {
       timers.delete(cancel);
@@ -45,7 +45,7 @@ export function watchRuns(options: WatchOptions) {
     };
   }
 
-  /** Runs `task` again and again, each time `delayMs()` after it ended. A failure is reported and does not end it. */
+  /** Runs `task` repeatedly, each time `delayMs()` after it ended. A failure is reported, and the task goes on. */
   function every(during: string, delayMs: () => number, task: () => Promise<unknown>): void {
     if (watch.stopped) return;
     once(delayMs(), async () => {
@@ -58,11 +58,11 @@ export function watchRuns(options: WatchOptions) {
     });
   }
 
-  /** When cancels were looked for last, and until when a look may come too soon for a job that is being given out. */
+  /** When cancels were last read, and until when a read may miss a job that is just being leased. */
   let lookedAt = -Infinity;
   let unsureUntil = -Infinity;
   let isLookDue = false;
-  /** Held when a cancel was heard, and their ids were not known. */
+  /** Runs that were held when a cancel was reported, and whose ids were not known yet. */
   const unsure = new Set<Run>();
 
   async function endCancelled(): Promise<void> {
@@ -82,7 +82,7 @@ export function watchRuns(options: WatchOptions) {
     if (!isHeard || now - lookedAt >= heardPollMs) await endCancelled();
   }
 
-  /** A running job may have been cancelled. One look is enough for all that are heard of meanwhile. */
+  /** Called when a running job may have been cancelled. One read serves all reports that come meanwhile. */
   function lookForCancels(): void {
     unsureUntil = steadyNow(app.clock) + 2 * cancelPollMs;
     for (const run of options.held()) if (run.id === null) unsure.add(run);

@@ -1,6 +1,6 @@
 /**
- * The polling loop for any backend. A free slot fetches, it never waits for the slowest job of a batch: slots.ts and feed.ts. Everything
- * that must go on while jobs run (renewal, reaping, cancels, heartbeats) is in maintenance.ts, and the end in shutdown.ts.
+ * A worker of one backend. slots.ts and feed.ts fetch jobs as soon as a slot is free, without waiting for the slowest job of a fetch.
+ * maintenance.ts renews leases, reaps, reads cancels and sends heartbeats. shutdown.ts stops the worker.
  */
 
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { drain, drainOnSignals } from './shutdown.ts';
 import { createSlots } from './slots.ts';
 import type { CountAttempts, Worker, WorkerState } from './state.ts';
 
-/** A worker of one backend. */
+/** Starts the worker of an app with one backend. */
 export function startOnly(app: App, options: WorkerOptions): Worker {
   refuseInsideIsolate('startWorker');
   app.keyRing(); // a missing key must stop the start, not the first job
@@ -57,7 +57,7 @@ export function startOne(app: App, settings: WorkerSettings, client: Client): Wo
     },
     lost: (run) => slots.lost(run),
     failed(during, error) {
-      // The backend may be closed by now. Only what becomes of a job that has run still matters to people.
+      // The backend may be closed by now. Only a failed settlement still matters.
       if (state.hasStopped && during !== 'settling') return;
       const { name } = backend;
       events.emit({ type: 'backend.failed', backend: name, during, error: backendError(during, error) });

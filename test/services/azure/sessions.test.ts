@@ -300,7 +300,7 @@ describe('an app', () => {
     const backend = open();
     expect(connect(appOf(stepAside), backend, { store }).backend.name).toBe('servicebus');
     expect(() => connect(appOf('group'), backend, { store })).toThrow(
-      /\(on a retry: wait\), which backend "servicebus" does not do\. Set onRetry: 'step-aside'/,
+      /\(on a retry: wait\), which backend "servicebus" does not support\. Set onRetry: 'step-aside'/,
     );
     const without = open({ sessions: [] });
     expect(() => connect(appOf(stepAside), without, { store })).toThrow(/Leave order out/);

@@ -301,7 +301,7 @@ describe('a tx that cannot be used', () => {
       const client = connect(app, backend);
       const { code, message: text } = await refusal(() => client.enqueue(plain, 1, { tx }));
       expect(code).toBe('CONFIG');
-      expect(text).toContain(`Backend "${backend.name}" does not live in a database`);
+      expect(text).toContain(`Backend "${backend.name}" is not in a database`);
       expect((await backend.admin!.stats('default'))[0]?.ready ?? 0).toBe(0);
       await client.close();
     }

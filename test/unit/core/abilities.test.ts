@@ -36,7 +36,7 @@ const text = (name: string): string => `CONFIG: Backend "${name}" cannot do 4 th
 - Job "pay" has a transaction, but backend "${name}" offers none. Run it on postgres().
 - Job "ship" has a transaction, but backend "${name}" offers none. Run it on postgres().
 - Job "index" replaces one that waits, which backend "${name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.
-- Queue "quiet" is to keep its groups in order (on a retry: wait), which backend "${name}" does not do. Leave order out, or take another backend: docs/groups.md.`;
+- Queue "quiet" has order: 'group' (on a retry: wait), which backend "${name}" does not support. Leave order out, or use another backend: docs/groups.md.`;
 
 describe('all that a backend cannot do', () => {
   const store = memoryStore();

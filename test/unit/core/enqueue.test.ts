@@ -62,7 +62,7 @@ describe('enqueue', () => {
     [null, 'null'],
   ])('refuses %o, which is no job', async (given, shown) => {
     const b = bench({ jobs: [job()] });
-    const expected = `UNKNOWN_JOB: Expected a job that defineJob() has made, got ${shown}.`;
+    const expected = `UNKNOWN_JOB: Expected a job from defineJob(), got ${shown}.`;
     expect(await refusalText(() => b.client.enqueue(given as never, {}))).toBe(expected);
     const [result] = await b.client.enqueueMany(given as never, [{}]);
     expect(result).toMatchObject({ ok: false, error: { code: 'UNKNOWN_JOB' } });

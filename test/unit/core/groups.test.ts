@@ -81,8 +81,7 @@ describe('the order of a queue', () => {
 
   it('is refused at the start where the backend keeps none', async () => {
     const { keepsOrder: _, ...backend } = memory();
-    const text =
-      'CONFIG: Queue "mail" is to keep its groups in order (on a retry: wait), which backend "memory" does not do. Leave order out, or take another backend: docs/groups.md.';
+    const text = `CONFIG: Queue "mail" has order: 'group' (on a retry: wait), which backend "memory" does not support. Leave order out, or use another backend: docs/groups.md.`;
     expect(await refusalText(() => connect(appOf('group'), backend))).toBe(text);
     expect(await refusalText(() => startWorker(appOf('group'), { backend }))).toBe(text);
   });
@@ -98,7 +97,7 @@ describe('the order of a queue', () => {
       ['group', sqs({ queues: { mail: url } })],
     ] as const)
       expect(await refusalText(() => connect(appOf(order), backend, { store }))).toMatch(
-        /which backend "sqs" does not do/,
+        /which backend "sqs" does not support/,
       );
   });
 });

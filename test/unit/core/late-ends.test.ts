@@ -127,9 +127,7 @@ describe('an end that could not be recorded', () => {
       expect(await t.record()).toMatchObject({ status: isBack ? 'completed' : 'processing' });
       expect(t.failures().map(({ error }) => error.message)).toEqual([
         'The record store failed while recording an end: the table is away',
-        ...(isBack
-          ? []
-          : ['The record store was not told how a job ended, and will not be: the worker has stopped.']),
+        ...(isBack ? [] : ['The end of a job was not recorded and is given up: the worker has stopped.']),
       ]);
       const { tries } = t.gate;
       t.clock.advance(2 * 3_600_000);
@@ -150,13 +148,13 @@ describe('an end that could not be recorded', () => {
       await t.client.enqueue(one, {});
       await t.next();
     }
-    const givenUp = () => t.failures().filter(({ error }) => error.message.includes('will not be'));
+    const givenUp = () => t.failures().filter(({ error }) => error.message.includes('is given up'));
     expect(givenUp().map(({ ids }) => ids)).toEqual([['id-1']]);
     await pass(t, 3_660_000, 30_000);
     const [, hour] = givenUp();
     expect([hour?.ids.length, hour?.error.message]).toEqual([
       1_000,
-      'The record store was not told how 1000 jobs ended, and will not be: it has failed for an hour.',
+      'The end of 1000 jobs was not recorded and is given up: it has failed for an hour.',
     ]);
     t.gate.isAway = false;
     const { tries } = t.gate;

@@ -91,7 +91,7 @@ describe('connect() with several backends', () => {
       { job: mail, payload: { n: 2 } },
     ] as const;
     expect(await refusalText(() => client.enqueueMany(jobs, { tx }))).toBe(
-      'OPTION: Expected jobs of one backend beside tx, got those of fast, default. Enqueue those of each in a call of their own.',
+      'OPTION: Expected jobs of one backend with tx, got jobs of fast, default. Enqueue the jobs of each backend in a separate call.',
     );
     expect(await readyOn(backends.default)).toEqual([]);
   });
@@ -108,7 +108,7 @@ describe('connect() with several backends', () => {
     expect(
       await refusalText(() => client.enqueue(thumb, { n: 1 }, { backend: 'default', queue: 'images' })),
     ).toBe(
-      'OPTION: Expected a queue of backend "default", got "images": only workers of fast take jobs from that. Name one of default.',
+      'OPTION: Expected a queue of backend "default", got "images": only workers of fast take jobs from it. Name one of default.',
     );
     const onlyFast = connect(app, { default: null, fast: backends.fast });
     expect(onlyFast.backend).toBe(backends.fast);

@@ -68,7 +68,7 @@ it('goes back with the call that finds it answering, and tells each change once'
   expect(eventsOf('enqueue.failed-over').length).toBe(4);
   expect(warnings()).toEqual([
     expect.stringMatching(/^Backend "fast" does not answer, so its new jobs go to "default" for now: .*gone/),
-    'Backend "fast" answers again: its new jobs go there.',
+    'Backend "fast" answers again: new jobs go there.',
   ]);
   fast.away = true;
   await send();
@@ -100,7 +100,7 @@ it('asks both where the other one fails too: no job is refused for what is remem
   fast.away = true;
   await send();
   other.away = true;
-  await expect(send()).rejects.toThrow(/gone Nor does backend "default" answer: .*gone/);
+  await expect(send()).rejects.toThrow(/gone Backend "default" does not answer either: .*gone/);
   fast.away = false;
   expect(await send()).toBe('fast');
 });
@@ -162,7 +162,7 @@ describe('a backend that has never answered', () => {
     await expect(client.enqueue(thumb, { n: 1 }, { tx: {} as never })).rejects.toThrow(/transaction/);
     const both = connect(app, { default: fast, fast }, { failover: { fast: 'default' } });
     await expect(both.enqueue(thumb, { n: 1 }, { delayMs: 1 })).rejects.toThrow(
-      /gone Nor does backend "default" answer: .*gone/,
+      /gone Backend "default" does not answer either: .*gone/,
     );
   });
 
