@@ -1,11 +1,11 @@
-/** Packages of the example with native code or files. No bundle can hold them: they are installed for the machine that runs it. */
+/** Packages of the example with native code or files. They cannot be bundled; they are installed for the machine that runs the example. */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 export const installed = ['sharp', 'pdfkit'] as const;
 
-/** Writes a package.json for `npm install` with the versions that the example is tested with. */
+/** Writes a package.json for `npm install` with the versions with which the example is tested. */
 export function writeManifest(folder: string, more: object = {}): void {
   const root = resolve(import.meta.dirname, '..');
   const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

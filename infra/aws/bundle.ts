@@ -1,11 +1,11 @@
-/** Bundles a function as it is deployed: minified, the SDK in a part of its own that is loaded on first use. */
+/** Bundles a function for deployment: minified, with the SDK in a separate part that is loaded on first use. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
 export interface Bundled {
-  /** Bytes of the file that is loaded at the start, with what it imports statically. */
+  /** Size of the file that is loaded at the start, with its static imports. */
   readonly startBytes: number;
   /** Files that are loaded at the start. */
   readonly startInputs: string[];
@@ -20,7 +20,7 @@ const shape = {
   logLevel: 'warning',
 } satisfies BuildOptions;
 
-/** @param installed packages that bring native code or files: loaded on first use, from beside the bundle or a Lambda layer */
+/** @param installed packages with native code or files: loaded on first use, from beside the bundle or from a Lambda layer */
 export async function bundleFunction(
   entry: string,
   folder: string,
@@ -38,7 +38,7 @@ export async function bundleFunction(
   });
   const { outputs } = metafile;
   provideRequire(Object.keys(outputs));
-  /** With all that they import statically. */
+  /** The given files and all their static imports. */
   function loadedBy(...paths: string[]): string[] {
     const loaded = new Set(paths);
     for (const path of loaded) {
@@ -53,7 +53,7 @@ export async function bundleFunction(
   const startBytes = await joinFiles(folder, startFile, atStart, outputs);
   const partOf = (module: string) =>
     Object.keys(outputs).find((path) => path !== start && outputs[path]!.entryPoint?.endsWith(module));
-  // Only this part: every worker function loads all of it, and with its first event.
+  // Only this part, because every worker function loads all of it with its first event.
   const worker = partOf('functions/aws/lambda/worker.ts') ?? partOf('functions/aws/lambda/worker.js');
   if (worker !== undefined) {
     const ofWorker = loadedBy(worker).filter((path) => !atStart.includes(path));
@@ -62,7 +62,7 @@ export async function bundleFunction(
   return { startBytes, startInputs: atStart.flatMap((path) => Object.keys(outputs[path]!.inputs)) };
 }
 
-/** Some packages still load node's modules with `require`, which an ES module does not have. */
+/** Some packages still load Node's modules with `require`, which an ES module does not have. */
 function provideRequire(paths: readonly string[]): void {
   const banner =
     "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);\n";
@@ -76,9 +76,9 @@ const startFile = 'start.mjs';
 const workerFile = 'worker.mjs';
 
 /**
- * Splitting leaves code that is loaded together in many small files, one for every set of parts that shares it. Opening a file
- * takes longer than running it: an empty first event takes 7.3 ms instead of 4.9. So they become one file, and each small file stays as
- * a list of re-exports for the parts that are loaded later. Returns the bytes that are loaded with the first of them.
+ * Splitting puts code that is loaded together into many small files, one for every set of parts that shares it. Opening a file takes longer than
+ * running it: an empty first event takes 7.3 ms instead of 4.9. So they are joined into one file. Each small file stays as a list of re-exports
+ * for parts that are loaded later. Returns the bytes that are loaded with the first of them.
  */
 async function joinFiles(
   folder: string,
@@ -115,7 +115,7 @@ async function joinFiles(
 const leaveOthers: Plugin = {
   name: 'leave what is loaded later, or was joined before',
   setup({ onResolve }) {
-    // Some parts import each other only for their order, so no import may be dropped, whatever the package says of side effects.
+    // Some parts import each other only for their order, so no import may be dropped, whatever `sideEffects` of the package says.
     onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
       kind === 'dynamic-import' || path === `./${startFile}`
         ? { path, external: true }
@@ -124,9 +124,9 @@ const leaveOthers: Plugin = {
   },
 };
 
-/** Node looks for modules in layers with `require`, but not with `import`. */
+/** Node finds modules in layers with `require`, but not with `import`. */
 export function onDemand(names: readonly string[]): Plugin {
-  // Not named `require`: a bundler would follow it, here to this very module.
+  // Not named `require`, because a bundler would follow it, here to this module itself.
   const trap = (name: string) => `import { createRequire } from 'node:module';
     const load = createRequire(import.meta.url);
     export default new Proxy(function () {}, {
@@ -139,7 +139,7 @@ export function onDemand(names: readonly string[]): Plugin {
     setup({ onResolve, onLoad }) {
       if (names.length === 0) return;
       const filter = new RegExp(`^(${names.join('|')})$`);
-      // Inside the trap the name means the package itself.
+      // Inside the trap the name refers to the package itself.
       onResolve({ filter }, ({ path, namespace }) =>
         namespace === 'layer' ? { path, external: true } : { path, namespace: 'layer', sideEffects: false },
       );

@@ -1,7 +1,7 @@
 /**
- * `npm run package:aws`: bundles the example's functions and lets osls make the template of their deployment, without
- * network and credentials. `node infra/aws/package.ts [folder]`, by default into `dist/aws`. The addresses in this template lead
- * nowhere: osls makes another one with those that it is given when it deploys.
+ * `npm run package:aws`: bundles the example's functions and creates the template of their deployment with osls, without network and
+ * credentials. `node infra/aws/package.ts [folder]`, by default into `dist/aws`. The addresses in this template are placeholders: osls creates
+ * another template with the real ones when it deploys.
  */
 
 import { spawnSync } from 'node:child_process';

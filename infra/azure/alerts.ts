@@ -1,8 +1,8 @@
-/** Alerts of Azure Monitor on what the platform counts anyway. Their meaning: docs/azure.md. */
+/** Alerts of Azure Monitor on metrics of the platform. docs/azure.md explains them. */
 
 import { ids, named, parameter } from './names.ts';
 
-/** Above which number each goes off, as parameters of the template. */
+/** The threshold of each alert, as parameters of the template. */
 export const alertParameters = {
   actionGroupId: {
     type: 'string',
@@ -40,7 +40,7 @@ interface Alert {
   readonly metric: string;
   readonly aggregation: 'Average' | 'Maximum' | 'Total' | 'Count';
   readonly above: keyof typeof alertParameters;
-  /** Each value of it is watched by itself. */
+  /** Each value is watched separately. */
   readonly dimension?: { readonly name: string; readonly values: readonly string[] };
 }
 
@@ -49,7 +49,7 @@ const metricNamespaces = {
   insights: 'Microsoft.Insights/components',
 } as const;
 
-/** Answers that are not the caller's fault; what a queue or a timer has triggered is 0. */
+/** Status codes that are not the caller's fault; calls by a queue or a timer have 0. */
 const failedCodes = ['0', '500', '502', '503', '504'];
 
 const alerts = (queues: readonly string[]): readonly Alert[] => {
@@ -118,7 +118,7 @@ const alertResource = ({
     scopes: [`[${ids[of]}]`],
     evaluationFrequency: 'PT1M',
     windowSize: 'PT5M',
-    autoMitigate: true, // says too when it is over
+    autoMitigate: true, // also reports the end
     criteria: {
       'odata.type': 'Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria',
       allOf: [
@@ -139,7 +139,7 @@ const alertResource = ({
   },
 });
 
-/** No metric has the names of functions, so this asks the log. host.json keeps requests out of its sampling. */
+/** No metric has the names of functions, so this queries the log. host.json excludes requests from sampling. */
 const tickMissing = {
   type: 'Microsoft.Insights/scheduledQueryRules',
   apiVersion: '2021-08-01',
@@ -152,7 +152,7 @@ const tickMissing = {
     enabled: true,
     scopes: [`[${ids.insights}]`],
     evaluationFrequency: 'PT5M',
-    windowSize: 'PT10M', // one tick a minute; the log may be some minutes late
+    windowSize: 'PT10M', // one tick per minute; the log may be some minutes late
     autoMitigate: true,
     criteria: {
       allOf: [
@@ -172,7 +172,7 @@ const tickMissing = {
   },
 };
 
-/** @param queues of the app, each with another one for what has failed */
+/** @param queues of the app, each with another one for failed jobs */
 export const alertResources = (queues: readonly string[]) => [
   ...alerts(queues).map(alertResource),
   tickMissing,

@@ -1,14 +1,14 @@
 /**
- * The queues of the example for the official emulator of Service Bus, which allows less than Azure: messages live for an hour, the
- * duplicate window is five minutes, and there are ten deliveries. `node infra/azure/emulator.ts > infra/selfhost/servicebus.json`
+ * The queues of the example for the official emulator of Service Bus, which allows less than Azure: messages live for one hour, the duplicate
+ * window is five minutes, and there are ten deliveries. `node infra/azure/emulator.ts > infra/selfhost/servicebus.json`
  */
 
 import { createExampleApp } from '../../examples/app/app.ts';
 import { queueProperties } from './template.ts';
 
 /**
- * @param queues of the app; each gets another one for what has failed
- * @param sessions those of them that require sessions
+ * @param queues of the app; each gets another one for failed jobs
+ * @param sessions the queues that require sessions
  */
 export function emulatorConfig(queues: readonly string[], sessions: readonly string[] = []) {
   const { lockDuration, maxDeliveryCount, requiresDuplicateDetection, deadLetteringOnMessageExpiration } =

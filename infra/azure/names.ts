@@ -1,11 +1,11 @@
-/** Names and ids of what the template makes, as expressions without their brackets. All depend on the parameter `name` alone. */
+/** Names and ids of the template's resources, as expressions without brackets. All depend only on the parameter `name`. */
 
 export const parameter = (name: string): string => `[parameters('${name}')]`;
 export const named = (suffix: string): string => `[concat(parameters('name'), '${suffix}')]`;
 
-/** Storage accounts have letters and digits only. */
+/** Names of storage accounts may contain only letters and digits. */
 export const storageName = "concat('st', uniqueString(resourceGroup().id, parameters('name')))";
-/** Not the host's account: access to that one includes the app's code and keys. */
+/** Not the host's account, because access to it includes the app's code and keys. */
 export const stateName = "concat('dt', uniqueString(resourceGroup().id, parameters('name')))";
 
 const inState = (type: string, name: string): string =>

@@ -1,7 +1,6 @@
 /**
- * `npm run package:azure`: makes the folder that is deployed as a function app, and the template of what it needs, without
- * network and credentials.
- * `node infra/azure/package.ts [folder]`, by default `dist/azure`. docs/azure.md says what to do with it.
+ * `npm run package:azure`: creates the folder to deploy as a function app, and the template of its resources, without network and credentials.
+ * `node infra/azure/package.ts [folder]`, by default `dist/azure`. docs/azure.md describes the deployment.
  */
 
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +15,7 @@ const root = resolve(import.meta.dirname, '../..');
 const folder = resolve(process.argv[2] ?? join(root, 'dist/azure'));
 
 rmSync(folder, { recursive: true, force: true });
-writeManifest(folder, { type: 'module', main: 'main.mjs' }); // the worker of Functions loads it
+writeManifest(folder, { type: 'module', main: 'main.mjs' }); // the Functions worker loads it
 const { metafile } = await build({
   entryPoints: { main: join(root, 'examples/azure/main.ts') },
   outdir: folder,
@@ -30,7 +29,7 @@ const { metafile } = await build({
   mainFields: ['module', 'main'],
   external: ['@azure/functions-core'], // only the host has it
   plugins: [onDemand(installed)],
-  // Older packages load node's modules with require.
+  // Older packages load Node's modules with `require`.
   banner: {
     js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
   },
@@ -38,7 +37,7 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 copyFileSync(join(root, 'host.json'), join(folder, 'host.json'));
-// Beside the folder: it is no part of the app.
+// Beside the folder, because it is not part of the app.
 const { app } = createExampleApp({} as never); // for its queues; no job runs here
 writeFileSync(`${folder}.template.json`, `${JSON.stringify(template(app.queues), null, 2)}\n`);
 const start = Object.keys(metafile.outputs).find((path) => path.endsWith('main.mjs'))!;

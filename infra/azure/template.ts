@@ -1,5 +1,5 @@
 /**
- * All that a function app on Service Bus needs, as an ARM template for `az deployment group create`. It has no keys: the app's own
+ * All resources of a function app on Service Bus, as an ARM template for `az deployment group create`. It contains no keys: the app's own
  * identity may use the namespace, read its code and keep its state, and nothing else.
  */
 
@@ -8,15 +8,15 @@ import { alertParameters, alertResources } from './alerts.ts';
 import { ids, named, parameter, stateName, storageName } from './names.ts';
 
 export const queueProperties = {
-  lockDuration: 'PT1M', // a killed host's messages come back after it
-  maxDeliveryCount: 10, // catches crashes only: retries are copies, which begin anew
+  lockDuration: 'PT1M', // messages of a killed host come back after it
+  maxDeliveryCount: 10, // counts crashes only: retries are copies, which start at zero
   requiresDuplicateDetection: true, // cannot be switched on later
   duplicateDetectionHistoryTimeWindow: 'PT1H', // longer than a redelivery takes, also behind a long queue
   defaultMessageTimeToLive: 'P14D',
   deadLetteringOnMessageExpiration: true, // expired messages are kept
 } satisfies SBQueue;
 
-/** Retrying one dead letter locks others too, and each time counts as a delivery. */
+/** Retrying one dead letter also locks others, and each lock counts as a delivery. */
 const failedQueue = {
   ...queueProperties,
   maxDeliveryCount: 2000,
@@ -34,8 +34,8 @@ const queueResource = (name: string, properties: SBQueue) => ({
 });
 
 /**
- * @param queues of the app; each gets another one for what has failed
- * @param sessions those of them that require sessions
+ * @param queues of the app; each gets another one for failed jobs
+ * @param sessions the queues that require sessions
  */
 export function template(queues: readonly string[], sessions: readonly string[] = []) {
   const text = (description: string, rest: object = {}) => ({
@@ -255,10 +255,10 @@ const storageResources = [
   part(stateName, 'managementPolicies', 'default', ids.blobs, leftOver),
 ];
 
-/** The rights of the app's own identity: roles that have the same ids everywhere in Azure. */
+/** The roles of the app's own identity. Their ids are the same everywhere in Azure. */
 export const roles = {
-  // Not Sender and Receiver: without its right to manage, the scaler guesses by peeking at the first few messages, and a
-  // queue that begins with delayed ones gets too few instances.
+  // Not Sender and Receiver: without the right to manage, the scaler estimates by peeking at the first few messages, and a queue that begins
+  // with delayed ones gets too few instances.
   'Azure Service Bus Data Owner': '090c5cfd-751d-490a-894a-3ce6f1109419',
   'Storage Blob Data Owner': 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b',
   'Storage Table Data Contributor': '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3',
@@ -289,9 +289,9 @@ const roleAssignment = ([role, scope]: (typeof grants)[number]) => ({
 });
 
 /**
- * A deployment inside the deployment. An app that is made again has another identity, and so needs assignments of other names: Azure
- * changes the identity of none. But a name may not depend on what is known only while the template is deployed, as identities are;
- * on a parameter it may.
+ * A nested deployment. An app that is created again has another identity, and so needs role assignments with other names, because Azure cannot
+ * change the identity of an assignment. A name may not depend on values that are known only during the deployment, such as identities. Inside a
+ * nested deployment the identity is a parameter, which is allowed.
  */
 const rolesDeployment = {
   type: 'Microsoft.Resources/deployments',

@@ -30,7 +30,7 @@ export async function compilePage(): Promise<readonly PageFile[]> {
     root: import.meta.dirname,
     configFile: false,
     logLevel: 'warn',
-    base: './', // it is mounted under any path
+    base: './', // it may be mounted under any path
     define: { crossedFeatures: JSON.stringify(crossedFeatures()) },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
@@ -60,7 +60,7 @@ export async function writePage(): Promise<readonly PageFile[]> {
     return `  ${JSON.stringify(path)}: ${JSON.stringify(value)},\n`;
   });
   mkdirSync(dirname(builtPage), { recursive: true });
-  // Who reads it meanwhile gets the old one or the new one.
+  // Renamed at the end, so that a concurrent reader gets a complete file.
   const fresh = `${builtPage}.${process.pid}`;
   writeFileSync(fresh, `export const files = {\n${lines.join('')}};\n`);
   renameSync(fresh, builtPage);

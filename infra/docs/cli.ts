@@ -1,6 +1,6 @@
 /**
- * `npm run docs:cli`: writes the commands into docs/cli.md as their own help describes them. Hand-written text stays: the text
- * around the list of commands, and of each command everything from its first JSON object on.
+ * `npm run docs:cli`: writes the help of all commands into docs/cli.md. Hand-written text stays: the text around the list of commands, and in
+ * each command everything from its first JSON object on.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const page = resolve(import.meta.dirname, '../../docs/cli.md');
 const heading = '### longshore ';
 const width = 110;
 
-/** The page with every command as the code has it now. */
+/** The page with the current help of every command. */
 export function withCommands(text: string): string {
   const [before = ''] = text.split(/^## Commands$/m);
   const sections = text.split(/^(?=### longshore )/m).slice(1);
@@ -49,7 +49,7 @@ function described({ path, summary, about, args, examples, flags, exits }: Comma
   ].join('\n\n');
 }
 
-/** Pages become links, and `<path>` stays a text. */
+/** Pages become links; `<path>` stays text. */
 const prose = (about: string): string =>
   about.replace(/docs\/(\w+)\.md/g, '[$1]($1.md)').replaceAll('<', '\\<');
 

@@ -1,10 +1,9 @@
 /**
- * Joins the core's modules into three files. Loading some thirty small files takes longer than running them: `import
- * 'longshore'` takes half the time. A bundler keeps or leaves out whole files, so there are three: a function loads what defines
- * jobs at its start, what runs them with its first event, and the polling worker never. Every module keeps its own path as a
- * list of re-exports: imports of the package and links from types still work, and every class exists once. Two kinds of
- * modules stay apart: those that need a package, so that a user's bundler can leave both out, and those that find files by
- * their own path.
+ * Joins the core's modules into three files. Loading some thirty small files takes longer than running them: joined, `import 'longshore'` takes
+ * half the time. A bundler keeps or drops whole files, so there are three: a function loads the code that defines jobs at its start, the code
+ * that runs them with its first event, and the polling worker never. Every module keeps its path as a list of re-exports: imports of the package
+ * and links from types still work, and every class exists once. Two kinds of modules stay separate: those that need a package, so that a user's
+ * bundler can leave both out, and those that find files by their own path.
  */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -48,9 +47,9 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
   const define = reach(
     [
       ...joined.get(index)!.filter((path) => joined.has(path) && path !== worker),
-      // A function with several backends takes it, and must not load the polling worker with it.
+      // A function with several backends uses it, and must not load the polling worker with it.
       ...[join(core, 'routing/other-backends.js')].filter((path) => joined.has(path)),
-      // The stores and queues of clouds take them too: a bundler would keep the worker's file for them.
+      // The stores and queues of clouds use them, too: otherwise a bundler would keep the worker's file for them.
       ...[...joined.keys()].filter((path) => /^(base|contract|envelope|kit)\//.test(relative(core, path))),
     ],
     new Set([worker]),
@@ -61,7 +60,7 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
     'kernel/worker/watch-runs.js',
     'kernel/worker/renew-leases.js',
     'features/metrics/collector.js',
-    'kernel/worker/chores.js', // a function of schedules has them too, and must not load the polling worker with them
+    'kernel/worker/chores.js', // a function of schedules uses them, and must not load the polling worker
   ]
     .map((name) => join(core, name))
     .filter((path) => joined.has(path));
@@ -103,7 +102,7 @@ async function joinPart(
   });
 }
 
-/** Imports the modules of another file from there. */
+/** Imports the modules of another file from that file. */
 const fromOther = (parts: Parts, own: string): Plugin => ({
   name: 'import from the other parts',
   setup({ onResolve }) {
@@ -115,7 +114,7 @@ const fromOther = (parts: Parts, own: string): Plugin => ({
   },
 });
 
-/** Nothing for no names: an import of its own would keep the file in every bundle. */
+/** Empty for no names, because a bare import would keep the file in every bundle. */
 const reExport = (names: readonly string[], from: string): string =>
   names.length === 0 ? '' : `export { ${[...names].sort().join(', ')} } from '${from}';\n`;
 
@@ -133,7 +132,7 @@ const staticOnly: Plugin = {
   },
 };
 
-/** The same, in a file that lies in `core` itself. */
+/** The same, for a file in `core` itself. */
 const keepDynamic = (core: string): Plugin => ({
   name: 'import from where the joined file lies',
   setup({ onResolve }) {
@@ -164,8 +163,8 @@ const shared = {
 } satisfies BuildOptions;
 
 /**
- * The files that `entry` loads at once, without modules of types alone: those to be joined, itself among them, each with what it
- * imports; and those that stay apart.
+ * The files that `entry` loads at once, without modules of types only: those to be joined, including itself, each with its imports; and those
+ * that stay separate.
  */
 async function modulesOf(
   entry: string,

@@ -1,4 +1,4 @@
-/** Completes the compiled tree: `npm pack` can release the folder then. */
+/** Completes the compiled tree, so that `npm pack` can release the folder. */
 
 import {
   copyFileSync,
@@ -28,7 +28,7 @@ export function stage(root: string, folder: string): Manifest {
   for (const part of shipped.filter((name) => existsSync(join(root, name)))) {
     cpSync(join(root, part), join(folder, part), { recursive: true, filter: isAsset });
   }
-  // Made by a bundler, so the compiler leaves it out.
+  // Created by a bundler, so the compiler does not copy it.
   cpSync(join(root, builtFolder), join(folder, builtFolder), { recursive: true });
   for (const paper of papers) copyFileSync(join(root, paper), join(folder, paper));
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
@@ -41,7 +41,7 @@ export function stage(root: string, folder: string): Manifest {
   return manifest;
 }
 
-/** Puts the text of a script in place of its URL: a bundler takes no file along that is read beside `import.meta.url`. */
+/** Replaces the URL of a script by its text: a bundler does not copy files that are read beside `import.meta.url`. */
 function inlineScripts(root: string, folder: string, path: string): void {
   const code = readFileSync(join(folder, path), 'utf8');
   const inlined = code.replace(/new URL\('(\.\/[\w-]+\.lua)', import\.meta\.url\)/g, (_, script: string) =>
@@ -50,19 +50,19 @@ function inlineScripts(root: string, folder: string, path: string): void {
   if (inlined !== code) writeFileSync(join(folder, path), inlined);
 }
 
-/** Files that the compiler does not copy. A list, so that a stray key or database is never released. */
+/** Files that the compiler does not copy. An explicit list, so that a stray key or database is never released. */
 function isAsset(path: string): boolean {
   return statSync(path).isDirectory() || ['.sql', '.html', '.css', '.svg', '.json'].includes(extname(path));
 }
 
-/** Only the names of sources: their paths would show this machine's folders. */
+/** Keeps only the names of sources: their paths would show folders of this machine. */
 function nameSources(path: string): void {
   const map = JSON.parse(readFileSync(path, 'utf8')) as { sources: string[] };
   map.sources = map.sources.map((source) => basename(source));
   writeFileSync(path, JSON.stringify(map));
 }
 
-/** package.json without what only a checkout needs. Its exports and bin name the built files. */
+/** package.json without the parts for a checkout. Its exports and bin name the built files. */
 export function publishedManifest(manifest: Manifest): Record<string, unknown> {
   // `main` is for the worker of Azure Functions in this repository. The package has `exports`.
   const {

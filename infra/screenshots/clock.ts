@@ -1,9 +1,9 @@
-/** A clock that moves only when it is advanced: an hour of work is drawn in seconds, and the same every time. */
+/** A clock that moves only when it is advanced: an hour of work is drawn in seconds, with the same result every time. */
 
 import type { Clock } from '../../core/base/clock.ts';
 
 export interface MovedClock extends Clock {
-  /** Runs what falls due on the way, and lets it come to rest after each moment. */
+  /** Runs due timers in order, and waits after each until their work is done. */
   advance(ms: number): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function movedClock(startMs: number): MovedClock {
   };
 }
 
-/** Numbers from 0 to 1 that look random: the same every time (mulberry32). */
+/** Pseudo-random numbers from 0 to 1, the same every time (mulberry32). */
 export function numbers(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,4 +1,4 @@
-/** `npm run screenshots`: a picture of every page of the dashboard, into `docs/screenshots`. It needs Chromium, and half a minute. */
+/** `npm run screenshots`: writes a picture of every page of the dashboard into `docs/screenshots`. Needs Chromium and half a minute. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,9 +12,9 @@ import { writePage } from '../dashboard/build.ts';
 import { openShop } from './shop.ts';
 
 const folder = resolve(import.meta.dirname, '../../docs/screenshots');
-/** As long as the live charts look back. */
+/** The time span of the live charts. */
 const liveMs = 180_000;
-/** Between two events of the live state. */
+/** Interval between two events of the live state. */
 const everyMs = 2_000;
 
 await writePage();
@@ -43,7 +43,7 @@ async function open(options: BrowserContextOptions): Promise<Page> {
   return page;
 }
 
-/** Time stands still between the pictures: pages hear of it, and have a moment to draw it. */
+/** Time stands still between pictures. Pages receive the new time and get a moment to draw it. */
 async function passTime(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += everyMs) {
     await shop.work(everyMs);
@@ -52,7 +52,7 @@ async function passTime(ms: number): Promise<void> {
 }
 
 async function take(page: Page, name: string): Promise<void> {
-  // Some answers wait by the app's clock, which stands still until time is passed.
+  // Some responses wait by the app's clock, so time must pass.
   do await passTime(everyMs);
   while ((await page.getByText('Loading…', { exact: true }).count()) > 0);
   await delay(300);
@@ -96,5 +96,5 @@ for (const [name, path] of Object.entries(pages)) {
 await browser.close();
 dashboard.close();
 await server.close();
-// The workers under a clock that stands still never stop by themselves.
+// With a stopped clock the workers never stop by themselves.
 process.exit();

@@ -1,4 +1,4 @@
-/** The data of the pictures: the last hour of a shop whose jobs were really run, by workers with a clock of their own. */
+/** The data of the pictures: the last hour of a shop whose jobs were really run, by workers with their own clock. */
 
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
@@ -24,22 +24,22 @@ const hourMs = 3_600_000;
 const end = Date.UTC(2026, 10, 23, 13, 42, 8);
 const jobsPerSecond = 1.6;
 
-// Nothing of the machine that makes the pictures is to be seen on them.
+// Pictures must not show the machine on which they are made.
 os.hostname = () => 'shop-1';
 syncBuiltinESMExports();
 
 export interface Shop {
   readonly client: Client;
   readonly clock: MovedClock;
-  /** Lets the shop work on. */
+  /** Lets the shop work for this time. */
   work(ms: number): Promise<void>;
-  /** The ids of jobs worth a look. */
+  /** Ids of jobs for the pictures. */
   readonly failedId: string;
   readonly runningId: string;
   readonly batchId: string;
 }
 
-/** As if it came from the shop's own code: paths of this machine are not to be seen either. */
+/** Rewrites the stack as if the error came from the shop's code: paths of this machine must not be shown either. */
 function atHome(error: Error, module: string): Error {
   const lines = [
     `handle (/app/jobs/${module}.ts:41:13)`,
@@ -232,7 +232,7 @@ export async function openShop(): Promise<Shop> {
 
 const lines = (count: number) => Array.from({ length: count }, (_, line) => ({ line }));
 
-/** Schedules that customers have made, and two batches of this hour. */
+/** Schedules created by customers, and two batches of this hour. */
 async function makeAtRunTime(client: Client, jobs: ReturnType<typeof defineJobs>): Promise<void> {
   for (const [i, cron] of ['0 9 * * 1', '30 7 * * *', '0 18 * * 5'].entries())
     await client.schedules.upsert({

@@ -1,4 +1,4 @@
-/** Changes that people ask for, and what they hear of them. */
+/** Changes by users, and the notices of their results. */
 
 import { useState } from 'preact/hooks';
 import type { Done } from '../../../core/surfaces/dashboard/api.ts';
@@ -20,7 +20,7 @@ export function notify(text: string, { failed = false, jobId = null as string | 
   lastKey += 1;
   const key = lastKey;
   notices.set([...notices.get().slice(-3), { key, text, failed, jobId }]);
-  // An error stays until it is closed: somebody has to do something about it.
+  // An error stays until it is closed, because the user has to act on it.
   if (!failed) setTimeout(() => dismiss(key), 8_000);
 }
 
@@ -30,7 +30,7 @@ export function dismiss(key: number): void {
 
 export const useMayAct = (): boolean => useStore(session)?.role === 'operator';
 
-/** @returns whether something is under way, and what starts it; that resolves when it has ended, and tells of a failure itself */
+/** @returns whether work is in progress, and a function that starts it; that resolves when the work has ended, and shows a failure itself */
 export function useBusy(): [boolean, (work: () => Promise<void>) => Promise<void>] {
   const [busy, setBusy] = useState(false);
   async function run(work: () => Promise<void>): Promise<void> {
@@ -45,7 +45,7 @@ export function useBusy(): [boolean, (work: () => Promise<void>) => Promise<void
   return [busy, run];
 }
 
-/** The same for a change, which the server tells of. */
+/** The same for a change whose result the server reports. */
 export function useAct(after: () => void): [boolean, (path: string, body?: unknown) => Promise<void>] {
   const [busy, run] = useBusy();
   const act = (path: string, body?: unknown): Promise<void> =>

@@ -1,4 +1,4 @@
-/** Retries or discards many dead letters, and hears how far that is. */
+/** Retries or discards many dead letters, and receives the progress. */
 
 import type { BulkProgress, BulkResult } from '../../../core/operations/types.ts';
 import type { BulkRequest } from '../../../core/surfaces/dashboard/api.ts';
@@ -6,7 +6,7 @@ import { Problem, post } from './client.ts';
 
 type ReportLine = BulkProgress | BulkResult | { readonly code?: string; readonly detail: string };
 
-/** Throws a `Problem`. Leaving off by `signal` ends it on the server too, between two groups of letters. */
+/** Throws a `Problem`. Aborting `signal` also ends the action on the server, between two groups of letters. */
 export async function runBulk(
   action: 'retry' | 'discard',
   request: BulkRequest,

@@ -1,4 +1,4 @@
-/** Asks the server beside the page, and says in words what went wrong. */
+/** Requests to the page's server, with error messages for people. */
 
 import type { Session, Unavailable } from '../../../core/surfaces/dashboard/api.ts';
 import { createStore } from './store.ts';
@@ -30,7 +30,7 @@ export const refusal = createStore<Problem | null>(null);
 export const isUnavailable = (value: unknown): value is Unavailable =>
   typeof value === 'object' && value !== null && 'unavailable' in value;
 
-/** This file is in `assets/` of the dashboard, wherever that is mounted; the page's address may end with a slash or without one. */
+/** This file is in `assets/` of the dashboard, wherever that is mounted; the page's address may end with or without a slash. */
 const home = new URL(/* @vite-ignore */ '..', import.meta.url).href;
 
 export const addressOf = (path: string): string => `${home}api/${path}`;
@@ -55,7 +55,7 @@ export async function send<T>(path: string, body: unknown = {}): Promise<T> {
   return (await (await post(path, body)).json()) as T;
 }
 
-/** A token that is too old is renewed, and the change asked for once more: it was refused before anything was done. */
+/** An expired token is renewed and the change requested again: it was refused before anything was done. */
 export async function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
   try {
     return await postOnce(path, body, signal);
@@ -79,7 +79,7 @@ export async function signIn(): Promise<void> {
     session.set(await ask<Session>('session'));
     refusal.set(null);
   } catch (error) {
-    // The screen stays as it is while the server is only away for a while.
+    // Keep the screen while the server is unavailable for a short time.
     if (error instanceof Problem && (error.status === 401 || session.get() === null)) refusal.set(error);
     throw error;
   }
@@ -92,7 +92,7 @@ async function answer(path: string, init: RequestInit): Promise<Response> {
   } catch (error) {
     if (init.signal?.aborted) throw error;
     const words = 'The dashboard does not answer. Is its program still running?';
-    // The action may have been done before the answer was lost.
+    // The action may have been done before the response was lost.
     throw new Problem(
       0,
       'NETWORK',

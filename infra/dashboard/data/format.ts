@@ -35,13 +35,13 @@ export function duration(ms: number): string {
   return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${nextName}`;
 }
 
-/** Which values have no neighbour: a line goes through none of them, so they are drawn as points. */
+/** Indexes of values without neighbours: no line can show them, so they are drawn as points. */
 export const isolatedIn = (values: readonly (number | null)[]): number[] =>
   values.flatMap((value, i) =>
     value !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null ? [i] : [],
   );
 
-/** Steps of a chart's scale: whole numbers, and times as clocks have them. */
+/** Steps of a chart's scale: whole numbers, and times as on a clock. */
 export const countSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].flatMap((e) =>
   [1, 2, 5].map((n) => n * 10 ** e),
 );
@@ -68,7 +68,7 @@ export function ago(at: number, now: number): string {
   return now > at ? `${words} ago` : `in ${words}`;
 }
 
-/** `2026-11-23 09:48:12`, here or in another zone. */
+/** `2026-11-23 09:48:12`, in the local or another time zone. */
 export function moment(at: number, zone?: string): string {
   const parts = {
     year: 'numeric',
@@ -78,7 +78,7 @@ export function moment(at: number, zone?: string): string {
     minute: '2-digit',
     second: '2-digit',
   } as const;
-  // Swedish dates are those of ISO 8601.
+  // Swedish dates have the format of ISO 8601.
   return new Intl.DateTimeFormat('sv-SE', { ...parts, ...(zone !== undefined && { timeZone: zone }) }).format(
     at,
   );
@@ -94,12 +94,12 @@ export const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** Characters that show nothing, or change the direction of the text around them. */
 const unseen = /[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\u2060-\u2064\ufeff]/gu;
 
-/** In numbers: few fonts have signs for them. */
+/** As a number, because few fonts have symbols for them. */
 const symbolOf = (character: string): string =>
   `\u27e8${character.codePointAt(0)!.toString(16).padStart(2, '0')}\u27e9`;
 
-/** Every character of a line can be seen: control characters as `⟨1b⟩`, halves of characters as `\ufffd`. */
+/** Makes every character of a line visible: control characters as `⟨1b⟩`, lone surrogates as `\ufffd`. */
 export const visibleLine = (text: string): string => text.toWellFormed().replace(unseen, symbolOf);
-/** The same of a text with lines, which stay. */
+/** The same for a text of several lines; line breaks stay. */
 export const visible = (text: string): string =>
   text.toWellFormed().replace(unseen, (one) => (one === '\n' || one === '\t' ? one : symbolOf(one)));

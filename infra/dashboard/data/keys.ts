@@ -1,4 +1,4 @@
-/** Keys for people who do not want to reach for the mouse. They stay out of fields and dialogs. */
+/** Keyboard shortcuts. They do not apply in fields and dialogs. */
 
 const handlers: Readonly<Record<string, () => void>>[] = [];
 
@@ -12,7 +12,7 @@ export function onKeys(keys: Readonly<Record<string, () => void>>): () => void {
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('input, textarea, select, dialog') !== null;
 
-/** A letter after `g` has a meaning of its own. */
+/** A letter after `g` has its own meaning. */
 let afterG = false;
 
 export function listenForKeys(): void {
@@ -22,7 +22,7 @@ export function listenForKeys(): void {
     if (key === 'Escape' && target instanceof HTMLElement && target.matches('input[type=search]'))
       target.blur();
     if (isTyping(target)) return;
-    // A box that scrolls has the arrows for itself.
+    // A scrolling box uses the arrow keys itself.
     if (key.startsWith('Arrow') && target instanceof Element && target.closest('.long')) return;
     const name = afterG ? `g ${key}` : key;
     afterG = key === 'g' && !afterG;

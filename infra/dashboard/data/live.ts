@@ -1,4 +1,4 @@
-/** Keeps a page up to date: by server-sent events, or by asking again where there is no stream. */
+/** Keeps a page up to date: by server-sent events, or by polling if there is no stream. */
 
 import type { Live } from '../../../core/surfaces/dashboard/api.ts';
 import { ask, Problem, session, signIn, wordsOf } from './client.ts';
@@ -9,10 +9,10 @@ export type Connection = 'connecting' | 'live' | 'reconnecting' | 'silent';
 
 export interface LiveState {
   readonly connection: Connection;
-  /** Why, where it is not live. */
+  /** Why it is not live; `null` = it is. */
   readonly reason: string | null;
   readonly live: Live | null;
-  /** The last ones, oldest first. */
+  /** The last states, oldest first. */
   readonly recent: readonly Live[];
 }
 
@@ -27,7 +27,7 @@ export const live = createStore<LiveState>({
   recent: [],
 });
 
-/** By how much the server's clock is ahead of this one. */
+/** How far the server's clock is ahead of this one. */
 let aheadMs = 0;
 export const serverNow = (): number => Date.now() + aheadMs;
 
@@ -49,7 +49,7 @@ function lose(reason: string | null): void {
 
 let current: { stop(): void } | null = null;
 
-/** Ends the connection before, and makes one that suits the new session. Why there is none is shown instead of the pages. */
+/** Ends the previous connection and opens one for the new session. If there is none, the reason is shown instead of the pages. */
 export async function connect(): Promise<void> {
   try {
     await signIn();
@@ -58,11 +58,11 @@ export async function connect(): Promise<void> {
   }
   current?.stop();
   const { streams, actor } = session.get()!;
-  // Browsers have locks on https and on this machine only.
+  // Browsers have `navigator.locks` only on https and on localhost.
   current = streams && 'locks' in navigator ? stream(actor) : poll();
 }
 
-/** Asks every few seconds while the page is seen, and later where news came by itself. */
+/** Polls every few seconds while the page is visible; events postpone the next poll. */
 function poll(firstMs = 0): { later(): void; stop(): void } {
   const ended = new AbortController();
   let timer = window.setTimeout(() => void look(), firstMs);
@@ -88,7 +88,7 @@ function poll(firstMs = 0): { later(): void; stop(): void } {
   };
 }
 
-/** Asks too where no stream brings news, whichever tab has it. */
+/** Also polls if no stream of any tab brings events. */
 function stream(who: string): { stop(): void } {
   const asking = poll(silentAfterMs);
   const shared = shareStream(who, (news) => {

@@ -1,4 +1,4 @@
-/** Loads what a page shows, and loads it again. */
+/** Loads the data of a page, and reloads it. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Unavailable } from '../../../core/surfaces/dashboard/api.ts';
@@ -6,7 +6,7 @@ import { ask, isUnavailable, type Query, queryOf, wordsOf } from './client.ts';
 import { onKeys } from './keys.ts';
 
 interface State<T> {
-  /** The data last loaded from this address. It stays when a later load fails. */
+  /** The last data from this address. It stays when a later load fails. */
   readonly value: T | null;
   /** Why there is nothing to load. */
   readonly unavailable: string | null;
@@ -19,10 +19,10 @@ type Load<T> = (old: T | null, signal: AbortSignal) => Promise<T | Unavailable>;
 
 const nothing = { value: null, unavailable: null, problem: null, loading: true };
 
-/** After it a poll takes it that no answer will come: a machine that slept has lost its connections. */
+/** After this time a poll counts as unanswered: a machine that slept has lost its connections. */
 const patienceMs = 60_000;
 
-/** One request at a time: a later one, another address and leaving give up the one before. */
+/** One request at a time: a later request, another address and leaving the page abort the previous one. */
 function useRequest<T>(address: string) {
   const [kept, keep] = useState<State<T> & { readonly address: string }>({ address, ...nothing });
   const state = kept.address === address ? kept : { address, ...nothing };
@@ -30,7 +30,7 @@ function useRequest<T>(address: string) {
   latest.current = state;
   const running = useRef<AbortController | null>(null);
   const startedAt = useRef(0);
-  /** @param quiet shows no sign of it, and leaves the one that runs alone for a while */
+  /** @param quiet shows no progress, and does not disturb a running request for a while */
   const request = useCallback(
     async (load: Load<T>, quiet: boolean): Promise<void> => {
       if (quiet && running.current !== null && Date.now() - startedAt.current < patienceMs) return;
@@ -63,7 +63,7 @@ function useRequest<T>(address: string) {
   return { state, request };
 }
 
-/** At first, and when somebody presses the key for it. */
+/** Loads at the start, and when its key is pressed. */
 function useStart(reload: () => void, address: string): void {
   useEffect(() => {
     reload();
@@ -75,7 +75,7 @@ export interface Loaded<T> extends State<T> {
   readonly reload: () => void;
 }
 
-/** @param everyMs while the page is seen; never without it */
+/** @param everyMs interval while the page is visible; without it, never again */
 export function useLoad<T>(path: string, everyMs?: number): Loaded<T> {
   const { state, request } = useRequest<T>(path);
   const load = (quiet: boolean): void =>
@@ -95,7 +95,7 @@ export interface LoadedPages<T> extends Omit<State<unknown>, 'value'> {
   readonly more: boolean;
   readonly loadMore: () => void;
   readonly reload: () => void;
-  /** The first page again, without a sign of it. */
+  /** Reloads the first page without showing progress. */
   readonly refresh: () => void;
 }
 
@@ -104,8 +104,8 @@ const mostLooks = 5;
 const noPage = { items: [], next: null };
 
 /**
- * Loads page after page of one list. A page may be empty and go on, so that it asks on until there is something to show, or it has
- * asked as often as one look may cost.
+ * Loads a list page by page. A page may be empty and still have a next one, so it loads on until there is something to show or the limit of
+ * requests is reached.
  */
 export function usePages<Page extends { readonly next: string | null }, T>(
   path: string,
@@ -147,7 +147,7 @@ export function usePages<Page extends { readonly next: string | null }, T>(
   };
 }
 
-/** Again and again while the page is seen, unless somebody has asked for more than the first page. */
+/** Reloads at an interval while the page is visible, unless more than the first page was loaded. */
 export function useRefresh({ items, refresh }: LoadedPages<unknown>, everyMs: number, mayNow = always): void {
   const latest = useRef(refresh);
   latest.current = refresh;
@@ -161,7 +161,7 @@ export function useRefresh({ items, refresh }: LoadedPages<unknown>, everyMs: nu
 
 const always = (): boolean => true;
 
-/** New rows come in by themselves, unless somebody reads further down or has chosen a row. */
+/** New rows appear automatically, unless the user has scrolled down or selected a row. */
 export const useRefreshAtTop = (loaded: LoadedPages<unknown>): void =>
   useRefresh(loaded, 5_000, () => {
     const rows = document.querySelector('.rows');

@@ -1,10 +1,10 @@
-/** Where the page is: `#/jobs/01J…?status=failed`. After the `#`, so that it works under any path and needs nothing of the server. */
+/** The address of the page: `#/jobs/01J…?status=failed`. It is after the `#`, so that it works under any path and needs nothing from the server. */
 
 import { type Query, queryOf } from './client.ts';
 import { createStore, useStore } from './store.ts';
 
 interface Route {
-  /** Decoded pieces: `['jobs', '01J…']`. */
+  /** Decoded segments: `['jobs', '01J…']`. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -40,7 +40,7 @@ export function go(link: string): void {
   location.hash = link;
 }
 
-/** Without a step in the history: what is typed into a search box is no page of its own. */
+/** Adds no entry to the history: text in a search box is not a page of its own. */
 export function replaceWith(link: string): void {
   history.replaceState(null, '', link);
   route.set(readRoute(location.hash));

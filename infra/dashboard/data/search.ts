@@ -1,13 +1,13 @@
-/** Turns the text of a search box into a filter: `status:failed job:"send mail" 01J8` (a word alone is the beginning of an id). */
+/** Parses the text of a search box into a filter: `status:failed job:"send mail" 01J8` (a word without a colon is the beginning of an id). */
 
 export interface SearchField {
-  /** Before the colon. */
+  /** The word before the colon. */
   readonly word: string;
   /** The member of the server's filter. */
   readonly member: string;
   readonly label: string;
   readonly choices?: readonly string[];
-  /** A moment: typed as a date or as an age (`2h`, `3d`). */
+  /** A time: entered as a date or as an age (`2h`, `3d`). */
   readonly isMoment?: true;
 }
 
@@ -62,7 +62,7 @@ export function readSearch(text: string, fields: readonly SearchField[], alone: 
   return { filter, problems };
 }
 
-/** The text that is read as this filter. */
+/** The text that parses to this filter. */
 export function writeSearch(filter: Filter, fields: readonly SearchField[], alone: string): string {
   const parts = fields.flatMap(({ word, member, isMoment }) => {
     const value = filter[member];

@@ -1,4 +1,4 @@
-/** A value that parts of the page share, and hear of when it changes. */
+/** A value that parts of the page share, with notification of changes. */
 
 import { useEffect, useState } from 'preact/hooks';
 
@@ -28,7 +28,7 @@ export function createStore<T>(initial: T): Store<T> {
 export function useStore<T>(store: Store<T>): T {
   const [, draw] = useState({});
   useEffect(() => {
-    draw({}); // it may have changed between the first drawing and now
+    draw({}); // it may have changed since the first drawing
     return store.subscribe(() => draw({}));
   }, [store]);
   return store.get();

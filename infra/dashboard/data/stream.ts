@@ -1,12 +1,12 @@
 /**
- * The server's events, by one stream for all tabs of this browser: over HTTP/1.1 it opens six connections to an origin, and a stream in
- * each tab would use them up, those of the application around the dashboard too.
+ * The server's events, by one stream for all tabs of this browser. Over HTTP/1.1 a browser opens six connections to an origin. A stream in each
+ * tab would use them up, also those of the application around the dashboard.
  */
 
 import type { Live } from '../../../core/surfaces/dashboard/api.ts';
 import { addressOf, Problem, signIn, wordsOf } from './client.ts';
 
-/** A new state, or why none comes. */
+/** A new state, or why there is none. */
 export type News = { readonly live: Live } | { readonly lost: string | null };
 
 /** Events come every two seconds. */
@@ -14,7 +14,7 @@ export const silentAfterMs = 15_000;
 
 const greeting = 'which is the last one?';
 
-/** @param who tabs of another user share nothing with this one */
+/** @param who the user: tabs of different users share nothing */
 export function shareStream(who: string, hear: (news: News) => void): { stop(): void } {
   const name = `${addressOf('events')} ${who}`;
   const channel = new BroadcastChannel(name);
@@ -25,7 +25,7 @@ export function shareStream(who: string, hear: (news: News) => void): { stop(): 
     else if (last) channel.postMessage(last);
   };
 
-  /** Waits until no other tab has the stream. A tab that is hidden gives it away, so that one which is seen takes it. */
+  /** Waits until no other tab has the stream. A hidden tab releases it, so that a visible one takes it. */
   function takePart(): void {
     seat?.abort();
     seat = null;
@@ -47,7 +47,7 @@ export function shareStream(who: string, hear: (news: News) => void): { stop(): 
           release();
         });
       });
-    navigator.locks.request(name, { signal }, hold).catch(() => {}); // it was given up while it waited
+    navigator.locks.request(name, { signal }, hold).catch(() => {}); // aborted while it waited
   }
   document.addEventListener('visibilitychange', takePart);
   takePart();
@@ -60,7 +60,7 @@ export function shareStream(who: string, hear: (news: News) => void): { stop(): 
   };
 }
 
-/** Opens another one for one that breaks. @param over there is no session any more */
+/** Opens a stream, and another one when it breaks. @param over called when there is no session any more */
 function openStream(tell: (news: News) => void, over: () => void): { stop(): void } {
   let source: EventSource | null = null;
   let timer = 0;
@@ -73,7 +73,7 @@ function openStream(tell: (news: News) => void, over: () => void): { stop(): voi
     timer = window.setTimeout(() => void reopen(), waitMs);
     waitMs = Math.min(waitMs * 2, 15_000);
   }
-  /** An event source does not tell why it was refused: the session does. */
+  /** An event source does not report why it was refused; the session does. */
   async function reopen(): Promise<void> {
     try {
       await signIn();

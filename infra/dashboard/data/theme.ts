@@ -1,4 +1,4 @@
-/** Dark or light: as the system has it, or as somebody chose here. */
+/** Dark or light: the system's setting, or the user's choice. */
 
 import { createStore } from './store.ts';
 
@@ -7,7 +7,7 @@ export type Theme = 'dark' | 'light';
 const name = 'longshore-theme';
 const system = matchMedia('(prefers-color-scheme: dark)');
 
-/** A browser may refuse to keep anything. */
+/** A browser may refuse to store anything. */
 function kept(): Theme | null {
   try {
     const value = localStorage.getItem(name);

@@ -1,4 +1,4 @@
-/** Whether what is shown is of now. */
+/** Shows whether the data is current. */
 
 import { visibleLine } from '../data/format.ts';
 import { live } from '../data/live.ts';

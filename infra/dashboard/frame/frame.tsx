@@ -49,7 +49,7 @@ function Signed() {
   useEffect(() => {
     openMenu(false);
     document.title = `${found?.title ?? 'Nothing here'} · Longshore`;
-    // A screen reader reads where it is now; at the start the page is read anyway.
+    // Makes a screen reader read the new page; at the start it does so anyway.
     if (!first.current) (main.current?.querySelector('h1') ?? main.current)?.focus();
     first.current = false;
   }, [address]);

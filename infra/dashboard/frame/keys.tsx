@@ -1,4 +1,4 @@
-/** Which keys there are. */
+/** The list of keyboard shortcuts. */
 
 import { session } from '../data/client.ts';
 import { navigationOf } from '../pages/table.tsx';

@@ -1,4 +1,4 @@
-/** Instead of every page, where the server does not know this browser, or no longer. */
+/** Replaces every page if the server does not know this browser, or no longer does. */
 
 import { useState } from 'preact/hooks';
 import type { Problem } from '../data/client.ts';

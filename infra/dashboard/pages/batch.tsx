@@ -182,7 +182,7 @@ function Children({ id, path, state, goesOn }: ChildrenProps) {
   );
 }
 
-/** The state by the batch, where it says more than the record of the job. */
+/** The child's state according to the batch, if that says more than the job's record. */
 function ChildState({ child: { end, record } }: { child: BatchChild }) {
   if (record === null) return <Badge word={end === 'open' ? 'not known' : end} />;
   return <Badge word={record.status} />;

@@ -72,7 +72,7 @@ const columns: readonly RowColumn<Batch>[] = [
   { name: 'Made', width: '6.5rem', of: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
-/** On a narrow screen there is no head above the number. */
+/** A narrow screen has no column header above the number. */
 const Labelled = ({ name, value }: { name: string; value: string }) => (
   <>
     {value}

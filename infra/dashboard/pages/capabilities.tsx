@@ -5,7 +5,7 @@ import { Table } from '../parts/table.tsx';
 import { TablePage } from '../parts/table-page.tsx';
 import { Text, Wrapped } from '../parts/text.tsx';
 
-/** build.ts puts it in. */
+/** Inserted by build.ts. */
 declare const crossedFeatures: readonly CrossedFeature[];
 
 export const Capabilities = () => (

@@ -1,4 +1,4 @@
-/** How dead letters are searched, on both of their lists. */
+/** The search for dead letters, on both of their lists. */
 
 import type { DeadLetterFilter } from '../../../core/operations/types.ts';
 import type { Session } from '../../../core/surfaces/dashboard/api.ts';
@@ -27,9 +27,9 @@ const deadFields = ({ app }: Session): readonly SearchField[] => [
 export interface DeadSearch {
   readonly fields: readonly SearchField[];
   readonly filter: Filter;
-  /** As the server wants it in a body. */
+  /** The filter as the server expects it in a body. */
   readonly typed: DeadLetterFilter;
-  /** The terms that it finds. */
+  /** The search terms as text. */
   readonly words: string;
 }
 

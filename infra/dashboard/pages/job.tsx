@@ -137,7 +137,7 @@ function factsOf({ record, runningOn, waits, batch }: JobDetail): readonly Fact[
     ['Tenant', search('tenantId', record.tenantId)],
     ['Idempotency key', search('idempotencyKey', record.idempotencyKey)],
     ['Schedule', schedule && <TextLink href={linkTo(['schedules', schedule])} value={schedule} />],
-    // The batch of a link is an affair of its chain.
+    // The chain shows the batch of its links.
     ['Batch', batch && !record.chain && <BatchRole {...batch} />],
     ['Chain', record.chain && <ChainRole {...record.chain} />],
     ['Priority', String(record.priority)],

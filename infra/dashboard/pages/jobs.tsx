@@ -76,7 +76,7 @@ const columns: readonly RowColumn<JobItem>[] = [
   {
     name: 'Status',
     width: '6.5rem',
-    // Pending or retrying in the record.
+    // A sleeping job is pending or retrying in its record.
     of: ({ status, sleeps }) =>
       sleeps === null ? <Badge word={status} /> : <Badge word="sleeping" tone="busy" />,
   },

@@ -113,7 +113,7 @@ function Tiles({ now }: { now: Live }) {
   );
 }
 
-/** A line of a chart over moments, each of which has a value or none. */
+/** Lines of a chart over times, each with a value or none. */
 const lines =
   <Moment,>(moments: readonly Moment[]) =>
   (label: string, color: string, of: (moment: Moment) => number | null | undefined): Series => ({

@@ -10,14 +10,14 @@ export interface ViewProps {
 }
 
 export interface PageEntry {
-  /** The first piece of its address. */
+  /** The first segment of its address. */
   readonly path: string;
   readonly title: string;
   /** The path of the page from which it is reached; without it, the page is in the navigation. */
   readonly from?: string;
-  /** After `g`. */
+  /** The shortcut after `g`. */
   readonly key?: string;
-  /** Whether it is for this session; always without it. */
+  /** Whether this session may see it; always, if absent. */
   readonly shown?: (session: Session) => boolean;
   readonly View: ComponentType<ViewProps>;
 }

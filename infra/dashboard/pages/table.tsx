@@ -1,6 +1,6 @@
 /**
- * Every page, in the order of the navigation. A further one is a file here and a line in this table; its data
- * is a route of the server, loaded with `useLoad`.
+ * All pages, in the order of the navigation. To add one, add a file here and a line in this table; its data is a route of the server, loaded
+ * with `useLoad`.
  */
 
 import type { Session } from '../../../core/surfaces/dashboard/api.ts';

@@ -1,4 +1,4 @@
-/** Buttons that change something, at once or after a question. */
+/** Buttons that change something, at once or after a confirmation. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -35,7 +35,7 @@ export function Pause({ path, paused, onDone }: { path: string; paused: boolean;
 }
 
 interface AskedActionProps extends ActionProps {
-  /** For the server. */
+  /** Body of the request. */
   readonly body?: unknown;
   readonly question: string;
   /** The label of its button. */
@@ -49,7 +49,7 @@ interface AskedActionProps extends ActionProps {
 
 export function AskedAction(props: AskedActionProps) {
   const { label, disabled = false, onDone } = props;
-  /** As it was when it was asked: numbers must not change while somebody types them. */
+  /** The props at the time of the question: numbers must not change while the user types them. */
   const [asked, ask] = useState<AskedActionProps | null>(null);
   const [busy, act] = useAct(onDone);
   return (

@@ -1,4 +1,4 @@
-/** How far a batch is, and how it ended. */
+/** The progress of a batch, and how it ended. */
 
 import type { Batch } from '../../../core/kernel/app/batch.ts';
 import { count } from '../data/format.ts';
@@ -8,7 +8,7 @@ export const BatchState = ({ batch: { state, outcome } }: { batch: Batch }) => (
   <Badge word={outcome ?? state} />
 );
 
-/** Children that were cancelled are counted among those that failed. */
+/** Cancelled children are counted as failed. */
 export const failedWord = (batch: Batch): string => (isCancelled(batch) ? 'cancelled or failed' : 'failed');
 
 const isCancelled = ({ state }: Batch): boolean => state === 'cancelled' || state === 'cancelling';

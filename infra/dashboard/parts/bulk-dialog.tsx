@@ -1,4 +1,4 @@
-/** Retries or discards many dead letters: first how many that is, then slowly if wanted, with a way to stop. */
+/** Retries or discards many dead letters: first counts them, then acts, slowly if wanted, with a way to stop. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BulkProgress, BulkResult, DeadLetterSelection } from '../../../core/operations/types.ts';
@@ -15,7 +15,7 @@ import { isSure, TypedCount } from './typed-count.tsx';
 
 type BulkAction = 'retry' | 'discard';
 
-/** The bulk action, as it was when the user chose it. */
+/** The bulk action at the time when the user chose it. */
 export interface Bulk {
   readonly action: BulkAction;
   readonly selection: DeadLetterSelection;
@@ -24,12 +24,12 @@ export interface Bulk {
 }
 
 interface BulkButtonsProps extends Omit<Bulk, 'action'> {
-  /** After the verb: ` all`. */
+  /** Text after the verb: ` all`. */
   readonly what?: string;
   readonly onAsk: (bulk: Bulk) => void;
 }
 
-/** For people who may change something. */
+/** Only for users who may change something. */
 export function BulkButtons({ what = '', onAsk, ...asked }: BulkButtonsProps) {
   if (!useMayAct()) return null;
   return (
@@ -46,7 +46,7 @@ export function BulkButtons({ what = '', onAsk, ...asked }: BulkButtonsProps) {
 
 interface BulkProps extends Bulk {
   readonly onClose: () => void;
-  /** Something may have changed. */
+  /** Called when something may have changed. */
   readonly onDone: () => void;
 }
 
@@ -94,7 +94,7 @@ export function BulkDialog({ action, selection, words, onClose, onDone }: BulkPr
     const counted = await run('counting', { ...common, dryRun: true });
     if (counted) setRun({ ...noRun, counted });
   }
-  /** No more than were counted: others may have died since. */
+  /** At most as many as were counted, because others may have died since. */
   async function act(): Promise<void> {
     const result = await run('acting', {
       ...common,
@@ -163,7 +163,7 @@ export function BulkDialog({ action, selection, words, onClose, onDone }: BulkPr
             Close
           </button>
           {busy ? (
-            // Keys, so that a button never turns into one that submits while it is clicked.
+            // With keys, so that a button never turns into a submit button while it is clicked.
             <button key="stop" type="button" class="danger" onClick={() => running.current?.abort()}>
               Stop
             </button>

@@ -20,9 +20,9 @@ interface ChartProps {
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
-  /** Between which lines of the grid there may be. @default whole numbers */
+  /** The possible distances of grid lines. @default whole numbers */
   readonly steps?: readonly number[];
-  /** Shows so much time until the last value, even while there are only few; all of it without it. */
+  /** The time span to show before the last value, even if there are only few; without it, all. */
   readonly windowMs?: number;
 }
 
@@ -80,7 +80,7 @@ function optionsOf(
   };
 }
 
-/** As uPlot wants them: the least step in seconds, how its labels read, and what they add where a year or a day begins. */
+/** In uPlot's format: the smallest step in seconds, the labels, and their additions where a year or a day begins. */
 const timeFormats: uPlot.Axis.Values = [
   [86_400, '{MM}-{DD}', null, null, null, null, null, null, 1],
   [3_600, '{HH}:{mm}', null, null, '\n{MM}-{DD}', null, null, null, 1],
@@ -165,7 +165,7 @@ function AsTable({
   format,
 }: Required<Pick<ChartProps, 'title' | 'times' | 'series' | 'format'>>) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
     <section class="long" aria-label={`${title}, as a table`} tabIndex={0}>
       <table class="plain-table">
         <thead>

@@ -1,11 +1,11 @@
-/** Dialogs: the browser's own, which keep the focus and close with Escape. */
+/** The browser's own dialogs, which keep the focus and close with Escape. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
 interface DialogProps {
   readonly title: string;
-  /** Only its buttons close it: something is under way. */
+  /** `true` = only its buttons close it, because work is in progress. */
   readonly locked?: boolean;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
@@ -17,7 +17,7 @@ export function Dialog({ title, locked = false, onClose, children }: DialogProps
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    dialog.current?.focus(); // on no field and no button: Enter answers nothing that was not read
+    dialog.current?.focus(); // not on a field or button: Enter must not confirm an unread text
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };

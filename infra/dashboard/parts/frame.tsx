@@ -62,7 +62,7 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
-/** An error that stays as long as it is so. */
+/** An error that is shown as long as it lasts. */
 export function Trouble({ children }: { children: ComponentChildren }) {
   return (
     <p class="trouble" role="alert">
@@ -73,7 +73,7 @@ export function Trouble({ children }: { children: ComponentChildren }) {
 
 interface ShownProps<T> {
   readonly loaded: Loaded<T>;
-  /** If the head is among the children: the title of the page until they are loaded. */
+  /** Title of the page until its children, which include the head, are loaded. */
   readonly title?: string;
   readonly children: (value: T) => ComponentChildren;
 }

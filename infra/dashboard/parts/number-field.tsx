@@ -1,4 +1,4 @@
-/** A number that may be left out. */
+/** An optional number. */
 
 interface NumberFieldProps {
   readonly label: string;
@@ -6,7 +6,7 @@ interface NumberFieldProps {
   readonly hint: string;
   readonly min: number;
   readonly step?: number | 'any';
-  /** As it was typed. */
+  /** The typed text. */
   readonly value: string;
   readonly disabled: boolean;
   readonly onValue: (value: string) => void;

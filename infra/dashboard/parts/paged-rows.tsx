@@ -1,4 +1,4 @@
-/** A list that is loaded page by page, with what is said of it. */
+/** A list that is loaded page by page, with its notices. */
 
 import { count } from '../data/format.ts';
 import type { LoadedPages } from '../data/load.ts';

@@ -13,7 +13,7 @@ import { Json, Text } from './text.tsx';
 type Sent = StoredPayload | Unavailable;
 
 interface PayloadProps {
-  /** The path of the server's answer that contains it. */
+  /** The path of the response that contains it. */
   readonly path: string;
   readonly payload: Sent;
   /** Draws an editor of it; without this it cannot be edited. */

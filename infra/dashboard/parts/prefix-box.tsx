@@ -1,4 +1,4 @@
-/** A search by the beginning of a name. The address is the search: it can be sent to somebody. */
+/** A search by the beginning of a name. The search is part of the address, so it can be shared. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { replaceWith } from '../data/route.ts';

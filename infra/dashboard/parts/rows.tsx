@@ -1,4 +1,4 @@
-/** A long list of rows of one height, of which only those that are seen exist. Loads more before its end is reached. */
+/** A long list of rows of equal height; only visible rows exist in the page. Loads more before its end is reached. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -20,7 +20,7 @@ export interface RowsProps<T> extends Tabular<T, RowColumn<T>> {
   readonly end: ComponentChildren;
 }
 
-/** Beyond what is seen. */
+/** Rows beyond the visible ones. */
 const spareRows = 12;
 const narrow = matchMedia('(max-width: 760px)');
 const rowHeight = (): number => (narrow.matches ? 112 : 34);
@@ -32,7 +32,7 @@ function useSeen(box: { current: HTMLElement | null }, rowsCount: number) {
       const { current } = box;
       if (current === null) return;
       const height = rowHeight();
-      // Steps of several rows: what is drawn changes less often than the list scrolls.
+      // In steps of several rows, so that it is drawn less often than the list scrolls.
       const first = Math.floor(current.scrollTop / height / spareRows) * spareRows;
       const from = Math.max(0, first - spareRows);
       const to = first + Math.ceil(current.clientHeight / height) + 2 * spareRows;
@@ -58,7 +58,7 @@ function useSeen(box: { current: HTMLElement | null }, rowsCount: number) {
 export function Rows<T>({ caption, columns, rows, keyOf, more, loading, onNearEnd, end }: RowsProps<T>) {
   const box = useRef<HTMLElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  /** The row that the keyboard is at; the focus follows it. */
+  /** The active row of the keyboard; the focus follows it. */
   const active = useRef(-1);
   const { from, to, height } = useSeen(box, rows.length);
   const shown = rows.slice(from, to);
@@ -76,7 +76,7 @@ export function Rows<T>({ caption, columns, rows, keyOf, more, loading, onNearEn
     if (top < current.scrollTop) current.scrollTop = top;
     else if (top + height + head > current.scrollTop + current.clientHeight)
       current.scrollTop = top + height + head - current.clientHeight;
-    // Its row may have to be drawn first.
+    // The row may have to be drawn first.
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
         const row = body.current?.querySelector(`[aria-rowindex="${active.current + 2}"]`);
@@ -99,7 +99,7 @@ export function Rows<T>({ caption, columns, rows, keyOf, more, loading, onNearEn
 
   const template = columns.map(({ width }) => width).join(' ');
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
     <section class="rows" aria-label={caption} tabIndex={0} ref={box}>
       <table aria-rowcount={more ? -1 : rows.length + 1}>
         <caption class="hidden">{caption}</caption>

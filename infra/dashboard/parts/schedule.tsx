@@ -1,4 +1,4 @@
-/** Shared parts of lists of schedules: when they are due, and their actions. */
+/** Shared parts of lists of schedules: due times and actions. */
 
 import type { StoredScheduleView } from '../../../core/surfaces/dashboard/api.ts';
 import { ownZone } from '../data/format.ts';
@@ -23,7 +23,7 @@ export const momentColumns: readonly Column<Timed>[] = [
   { name: 'In', of: ({ nextAt, paused }) => (nextAt === null || paused ? '–' : <Ago at={nextAt} />) },
 ];
 
-/** Here, and where the schedule lives if that is elsewhere. */
+/** The local time, and the time in the schedule's zone if that differs. */
 export function Zoned({ at, zone }: { at: number; zone: string | null }) {
   if (zone === null || zone === ownZone) return <Moment at={at} />;
   return (
@@ -39,7 +39,7 @@ export function Zoned({ at, zone }: { at: number; zone: string | null }) {
 interface ScheduleActionsProps {
   readonly schedule: Pick<Timed, 'name' | 'paused'>;
   readonly onDone: () => void;
-  /** `null` = it is not removed here. */
+  /** `null` = it cannot be removed here. */
   readonly onRemoved?: (() => void) | null;
 }
 

@@ -1,4 +1,4 @@
-/** A search box, and the same filters as fields. Both are the address of the page, so that a search can be sent to somebody. */
+/** A search box, and the same filters as fields. Both are part of the address, so a search can be shared. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { moment } from '../data/format.ts';
@@ -10,7 +10,7 @@ interface SearchProps {
   readonly label: string;
   readonly hint: string;
   readonly fields: readonly SearchField[];
-  /** The member that a word without a colon is for. */
+  /** The member for a word without a colon. */
   readonly alone: string;
   readonly filter: Filter;
   /** The path of the page. */
@@ -27,7 +27,7 @@ export function SearchBox({ label, hint, fields, alone, filter, path }: SearchPr
   const timer = useRef(0);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    // Typed text stays as it was typed: an open quote would close by itself.
+    // Keep typed text unchanged; otherwise an open quote would be closed.
     if (document.activeElement !== field.current) setText(written);
   }, [written]);
 

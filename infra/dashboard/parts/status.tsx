@@ -1,4 +1,4 @@
-/** Small words in a colour; the word alone says it too. */
+/** Coloured badges. The word alone has the same meaning as its colour. */
 
 const tones: Readonly<Record<string, string>> = {
   pending: 'plain',

@@ -1,4 +1,4 @@
-/** Jobs that are paused by their name or by their breaker, and what lets them run again. */
+/** Jobs that are stopped by a pause or their breaker, and the actions that resume them. */
 
 import { useState } from 'preact/hooks';
 import type { StoppedView } from '../../../core/surfaces/dashboard/api.ts';
@@ -84,7 +84,7 @@ function LetGo({ job, state, waiting, onDone }: StoppedView & { onDone: () => vo
   );
 }
 
-/** All of them, and a way to pause one more. */
+/** All stopped jobs, and a way to pause another one. */
 export function StoppedPanel() {
   const loaded = useLoad<readonly StoppedView[]>('stopped', 5_000);
   const mayAct = useMayAct();

@@ -1,4 +1,4 @@
-/** A page that is one table: its head, what it loads, and what can be done with each row. */
+/** A page with one table: its head, its data, and the actions of each row. */
 
 import type { ComponentChildren } from 'preact';
 import { useMayAct } from '../data/act.ts';
@@ -11,9 +11,9 @@ interface TablePageProps<T> extends Pick<TableProps<T>, 'columns' | 'keyOf' | 'e
   readonly note?: ComponentChildren;
   readonly path: string;
   readonly everyMs?: number;
-  /** From what was loaded to what is shown. */
+  /** Converts the loaded rows to the shown ones. */
   readonly rowsOf?: (loaded: readonly T[]) => readonly T[];
-  /** For people who may change something. */
+  /** Only for users who may change something. */
   readonly actions?: (row: T, reload: () => void) => ComponentChildren;
 }
 

@@ -1,4 +1,4 @@
-/** A table of some rows. On a narrow screen each row is a card, and each cell says what it is. */
+/** A short table. On a narrow screen each row is a card, and each cell has a label. */
 
 import type { ComponentChildren } from 'preact';
 import { Empty } from './frame.tsx';
@@ -9,7 +9,7 @@ export interface NamedColumn<T> {
 }
 
 export interface Column<T> extends NamedColumn<T> {
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   readonly numeric?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface TableProps<T> extends Tabular<T, Column<T>> {
 export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
   if (rows.length === 0) return <Empty>{empty}</Empty>;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
     <section class="table-box" aria-label={caption} tabIndex={0}>
       <table class="table">
         <caption class="hidden">{caption}</caption>

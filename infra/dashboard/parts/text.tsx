@@ -1,9 +1,9 @@
-/** Shows texts of jobs: always as text, on their own as to the direction of writing, with nothing in them that cannot be seen. */
+/** Shows texts of jobs: always as text, isolated in their direction of writing, with invisible characters made visible. */
 
 import { useState } from 'preact/hooks';
 import { count, visible, visibleLine } from '../data/format.ts';
 
-/** A name, an id, an error: on one line, cut by the width that it has. */
+/** A name, an id or an error on one line, cut to the available width. */
 export function Text({ value, mono = false }: { value: string; mono?: boolean }) {
   const shown = visibleLine(value.slice(0, mostOfLine));
   return (
@@ -22,25 +22,25 @@ export function TextLink({ href, value, mono }: { href: string; value: string; m
   );
 }
 
-/** In full, on as many lines as it takes. */
+/** The whole text, on several lines. */
 export const Wrapped = ({ value }: { value: string }) => (
   <span class="wrapped">
     <Text value={value} />
   </span>
 );
 
-/** A text of a few lines, in full: one that is longer gets a box of its own. */
+/** A text of a few lines in full; a longer one gets its own box. */
 export function Message({ value, label }: { value: string; label: string }) {
   return value.length > mostOfLine ? <LongText value={value} label={label} /> : <Text value={value} />;
 }
 
-/** No line that is cut by its width shows more. */
+/** More than a line can show. */
 const mostOfLine = 600;
 const mostAtFirst = 20_000;
-/** A browser lays out pieces that are not seen when they are. */
+/** The text is split into pieces, so that the browser lays out a piece only when it becomes visible. */
 const pieceLength = 20_000;
 
-/** A payload, a stack: with its lines, and in full only when somebody wants that. */
+/** A payload or a stack with its lines; in full only on request. */
 export function LongText({ value, label }: { value: string; label: string }) {
   const [all, setAll] = useState(false);
   const isLong = value.length > mostAtFirst;
@@ -50,7 +50,7 @@ export function LongText({ value, label }: { value: string; label: string }) {
   );
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard */}
       <section class="long" aria-label={label} tabIndex={0}>
         <pre dir="auto">
           {pieces.map((piece, i) => (

@@ -1,4 +1,4 @@
-/** Moments and how long ago they were. */
+/** Times, and how long ago they were. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -17,7 +17,7 @@ export const Moment = ({ at, zone }: { at: number; zone?: string }) => (
   <Time at={at}>{moment(at, zone)}</Time>
 );
 
-/** Counts on as long as it is shown. */
+/** Updates while it is shown. */
 export function Ago({ at }: { at: number }) {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
@@ -28,7 +28,7 @@ export function Ago({ at }: { at: number }) {
   return <Time at={at}>{ago(at, now)}</Time>;
 }
 
-/** When, and how long ago. */
+/** The time, and how long ago it was. */
 export const MomentAgo = ({ at }: { at: number }) => (
   <>
     <Moment at={at} /> (<Ago at={at} />)

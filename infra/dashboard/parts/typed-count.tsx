@@ -1,4 +1,4 @@
-/** A change of many is confirmed by typing how many: a reflex does not do that. */
+/** Confirms a change of many by typing their number, which prevents accidental clicks. */
 
 import { count } from '../data/format.ts';
 
