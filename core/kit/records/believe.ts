@@ -16,6 +16,6 @@ export function believed<R extends JobRecord | null>(app: Believing, record: R):
   const job = app.jobs.get(record.job);
   if (!job || app.clock.now() < record.startedAt + job.timeoutMs + silentMs) return record;
   const began = new Date(record.startedAt).toISOString();
-  const error = `LEASE_LOST: How it ended is not known. Its attempt began at ${began}, and nothing was heard of it since.`;
+  const error = `LEASE_LOST: The attempt that began at ${began} never reported its end. How it ended is not known.`;
   return { ...record, status: 'failed', finishedAt: record.startedAt + job.timeoutMs, error };
 }

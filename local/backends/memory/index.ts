@@ -24,10 +24,13 @@ export type { Stores } from '../../../core/contract/store.ts';
 export { type MemoryStoreOptions, memoryStore } from './store.ts';
 
 export interface MemoryOptions {
+  /** For tests. @default the system's clock */
   readonly clock?: Clock;
-  /** How much later a job is ranked per priority level. @default 3_600_000 */
+  /** How much later a job is ranked per priority level, ms. @default 3_600_000 */
   readonly ageingMs?: number;
+  /** How long ended jobs are kept. @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
+  /** Largest body of a job, bytes. A larger one is refused with `LIMIT`. @default 1_048_576 */
   readonly maxBodyBytes?: number;
 }
 

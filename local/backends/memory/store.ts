@@ -8,8 +8,9 @@ import { memoryKeys, type Purgeable } from './stores.ts';
 import { memoryStores, memoryTexts } from './texts.ts';
 
 export interface MemoryStoreOptions {
+  /** For tests. @default the system's clock */
   readonly clock?: Clock;
-  /** @default 7 days for completed, 90 days for dead */
+  /** How long ended jobs are kept. @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
 }
 

@@ -22,7 +22,7 @@ export interface DatabaseOptions {
   readonly url?: string;
   /** Your own `pg.Pool`. `close()` leaves it open. */
   readonly pool?: PostgresPool;
-  /** @default 'longshore' */
+  /** Name of the schema with the tables. @default 'longshore' */
   readonly schema?: string;
   /** `true`: the first use creates and upgrades the tables. `false`: run `longshore migrate`. @default true unless NODE_ENV is production */
   readonly migrate?: boolean;

@@ -75,7 +75,7 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
     return found(server, 'It is a standby, which takes no jobs.', 'Name the primary in the URL.');
   }),
   check('postgres.read-only', 'error', async ({ row, setting }) => {
-    if ((await setting('transaction_read_only')) !== 'on' || (await isStandby(row))) return []; // postgres.standby tells
+    if ((await setting('transaction_read_only')) !== 'on' || (await isStandby(row))) return []; // reported by postgres.standby
     return found(
       server,
       'default_transaction_read_only is on for this user and database: nothing can be enqueued or settled. Hosters set it when a disk is nearly full.',
@@ -107,7 +107,7 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
     return found(
       server,
       `${used} of its ${most} connections are in use: the next workers cannot connect.`,
-      'Raise max_connections, lower the max of the pools, or put a pooler between.',
+      'Raise max_connections, lower the max of the pools, or put a pooler in between.',
     );
   }),
   check('postgres.pool', 'note', ({ db, channel, caller }) => {
@@ -183,7 +183,7 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
     const [why, remedy] = isOwner
       ? ['No worker has purged for a week.', 'Start a worker, or run longshore migrate.']
       : [
-          `This user may not make it: the tables belong to ${owner}.`,
+          `This user may not create it: the tables belong to ${owner}.`,
           `Run longshore migrate as ${owner} once a day.`,
         ];
     const text = `It is missing, so records of tomorrow are removed one by one, which leaves bloat. ${why}`;
@@ -244,7 +244,7 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
     return bloated.map(([index, size, alive]) =>
       found(
         `index ${s}.${index}`,
-        `It has ${Math.round(Number(size) / 1024 ** 2)} MB for ${alive} rows: pages of a backlog that is gone.`,
+        `It has ${Math.round(Number(size) / 1024 ** 2)} MB for ${alive} rows: most pages are empty since an earlier backlog.`,
         `REINDEX INDEX CONCURRENTLY ${s}.${index}.`,
       ),
     );

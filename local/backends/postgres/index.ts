@@ -49,10 +49,11 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly listen?: boolean;
   /** How often an idle worker looks for jobs while it cannot listen, ms. @default 100 */
   readonly pollMs?: number;
-  /** @default 7 days for completed, 90 days for dead */
+  /** How long ended jobs are kept. @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
-  /** How much later a job is ranked per priority level. @default 3_600_000 */
+  /** How much later a job is ranked per priority level, ms. @default 3_600_000 */
   readonly ageingMs?: number;
+  /** Largest body of a job, bytes. A larger one is refused with `LIMIT`. @default 1_048_576 */
   readonly maxBodyBytes?: number;
   /** For tests. @default the database's clock */
   readonly clock?: Clock;

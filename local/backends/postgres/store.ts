@@ -29,7 +29,7 @@ import type { PostgresState } from './state.ts';
 import { postgresTexts } from './texts.ts';
 
 export interface PostgresStoreOptions extends DatabaseOptions {
-  /** @default 7 days for completed, 90 days for dead */
+  /** How long ended jobs are kept. @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
   /** Whether waiting for results keeps one connection of the pool for LISTEN, if the pool has 5 or more. @default true */
   readonly listen?: boolean;

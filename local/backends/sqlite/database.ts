@@ -134,7 +134,7 @@ function refuseOthers(path: string, version: number): void {
   const [expected, why] =
     version > schemaVersion
       ? [`${schemaVersion} or older`, 'a newer Longshore has written it. Upgrade this process.']
-      : [schemaVersion, 'no release has written it. Take another file.'];
+      : [schemaVersion, 'no release has written it. Use another file.'];
   throw new LongshoreError(
     'SCHEMA_VERSION',
     `Expected ${path} at schema version ${expected}, got ${version}: ${why}`,

@@ -31,13 +31,15 @@ export type { Stores } from '../../../core/contract/store.ts';
 export { type SqliteStoreOptions, sqliteStore } from './store.ts';
 
 export interface SqliteOptions extends SqliteFileOptions {
-  /** @default 7 days for completed, 90 days for dead */
+  /** How long ended jobs are kept. @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
-  /** How much later a job is ranked per priority level. @default 3_600_000 */
+  /** How much later a job is ranked per priority level, ms. @default 3_600_000 */
   readonly ageingMs?: number;
   /** How often an idle worker looks for jobs of other processes, ms. @default 5 */
   readonly pollMs?: number;
+  /** Largest body of a job, bytes. A larger one is refused with `LIMIT`. @default 1_048_576 */
   readonly maxBodyBytes?: number;
+  /** For tests. @default the system's clock */
   readonly clock?: Clock;
 }
 

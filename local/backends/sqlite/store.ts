@@ -24,8 +24,9 @@ import { sqliteTexts } from './texts.ts';
 import { maybeAttempts, pathOf, whereOf } from './where.ts';
 
 export interface SqliteStoreOptions extends SqliteFileOptions {
-  /** @default 7 days for completed, 90 days for dead */
+  /** How long ended jobs are kept. @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
+  /** For tests. @default the system's clock */
   readonly clock?: Clock;
 }
 

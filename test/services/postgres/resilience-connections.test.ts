@@ -210,7 +210,7 @@ it('a transaction that the server ends, because its handler idles in it, leaves 
   await until(async () => (await client.status(id))?.status === 'completed');
   expect(await runSql(url, 'SELECT attempt FROM effects')).toEqual([{ attempt: 2 }]);
   expect(errors).toEqual([
-    expect.stringMatching(/rolled back: .*idle-in-transaction timeout.*Let its handler be quicker/),
+    expect.stringMatching(/rolled back: .*idle-in-transaction timeout.*Make the handler faster/),
   ]);
   await worker.stop();
   await backend.close();
