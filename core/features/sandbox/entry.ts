@@ -245,7 +245,9 @@ function contextOf(
   };
   // Not enumerable, so that a handler may still spread its context.
   const get = (): never => {
-    throw config(`Job "${facts.job}" runs isolated, where a transaction cannot follow.`);
+    throw config(
+      `Job "${facts.job}" runs in an isolate, so it has no ctx.tx: a transaction cannot leave its process.`,
+    );
   };
   return Object.defineProperty(ctx, 'tx', { get }) as OwnContext;
 }

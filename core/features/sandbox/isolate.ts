@@ -216,7 +216,7 @@ function overMemory({ kind, maxMemoryMb }: Isolation, what: string): Error {
 
 function uncaught(thrown: unknown): Error {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const beside = new Error(`Uncaught beside the handler: ${error.message}`);
+  const beside = new Error(`Uncaught error outside of the handler: ${error.message}`);
   if (error.stack !== undefined) beside.stack = error.stack;
   return beside;
 }

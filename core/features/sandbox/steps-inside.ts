@@ -44,7 +44,9 @@ export function createStepsInside(
   async function step(name: string, work: unknown, options: StepOptions = {}): Promise<unknown> {
     checkStep(work, options);
     if (options.transaction)
-      throw config(`Job "${job}" runs isolated, where the transaction of a step cannot follow.`);
+      throw config(
+        `Job "${job}" runs in an isolate, so its steps have no transactions: a transaction cannot leave its process.`,
+      );
     const waiting: Waiting = { name, work: work as Waiting['work'] };
     let number = 0;
     try {

@@ -166,7 +166,7 @@ function acceptLists(lists: Readonly<Record<string, readonly Job[]>>): Map<strin
     for (const job of jobs)
       if (typeof job?.name !== 'string')
         throw config(
-          `accepts of queue "${queue}" expects jobs, got ${shown(job)}. Name the job itself, not its name: accepts: { '${queue}': [job] }.`,
+          `accepts of queue "${queue}" expects jobs, got ${shown(job)}. List the job itself, not its name: accepts: { '${queue}': [job] }.`,
         );
     accepts.set(queue, new Set(jobs.map((job) => job.name)));
   }

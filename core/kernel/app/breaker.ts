@@ -33,6 +33,8 @@ export function breakerOf(job: string, breaker: Breaker | undefined): Breaker | 
     { failures: 1, openMs: 1_000 },
   );
   if (breaker.failures > 100 || breaker.openMs > 86_400_000)
-    throw config(`Over 100 failures or a day in ${whose}.`);
+    throw config(
+      `Expected at most 100 failures and an openMs of at most 86400000 in ${whose}, got ${breaker.failures} and ${breaker.openMs}.`,
+    );
   return breaker;
 }

@@ -81,7 +81,7 @@ function backendsOf(queue: string, { backend, backends }: QueueOptions): readonl
   if (backends === undefined) return backend === undefined ? [] : [backend];
   if (backend !== undefined)
     throw config(
-      `Expected backend or backends of queue "${queue}", got both. Name the usual one first in backends.`,
+      `Expected backend or backends of queue "${queue}", got both. Leave backend out, and put it first in backends.`,
     );
   const areNames =
     Array.isArray(backends) && backends.length > 0 && backends.every((one) => typeof one === 'string');

@@ -93,7 +93,10 @@ function untimely({ envelope }: Attempt, now: number): Verdict | null {
   if (schedule != null && now < schedule) return release(schedule - now, null);
   if (expiresAt == null || now < expiresAt) return null;
   const before = new Date(expiresAt).toISOString();
-  return rejected('expired', new LongshoreError('EXPIRED', `The job was to begin before ${before}.`));
+  return rejected(
+    'expired',
+    new LongshoreError('EXPIRED', `The job did not begin before ${before}, when it expired.`),
+  );
 }
 
 /** A job that slept or waited between two steps has begun in time. */

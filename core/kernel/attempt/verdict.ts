@@ -41,7 +41,7 @@ export function mayBegin(it: Attempt): void {
 export function crashLoop({ maxRetries }: Envelope): Verdict {
   const error = new LongshoreError(
     'CRASH_LOOP',
-    `All ${maxRetries + 1} attempts began and none ended: they took their workers down or lost their leases. If this job ends its process (out of memory, process.exit), give it one of its own with isolate: 'process'.`,
+    `All ${maxRetries + 1} attempts began and none ended: each one's worker died or lost the lease. If this job ends its process (out of memory, process.exit), run it in a separate process with isolate: 'process'.`,
   );
   return dead('crash-loop', error);
 }

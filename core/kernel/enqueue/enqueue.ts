@@ -74,7 +74,7 @@ function enqueueAll(
   const prepareAt: PrepareAt = (i, uploads) => {
     const { job, payload, options } = jobs[i] ?? {}; // prepare() checks that it is a job
     if ((options as EnqueueOptions | undefined)?.tx !== undefined)
-      throw wrongOption('tx beside the list: all jobs of a call share it');
+      throw wrongOption('tx in the options of the call, not of one job: all jobs of a call share it');
     const all = options ? { ...shared, ...options } : shared;
     return prepare(client, { job: job as Job, payload, options: all, uploads });
   };

@@ -32,7 +32,7 @@ export async function resultOf(
     throw new LongshoreError('OPTION', `Expected timeoutMs to be 0 or more, got ${shown(timeoutMs)}.`);
   if (records.recordsDisabled)
     throw config(
-      `Backend "${backend.name}" keeps no records, so no result can be waited for: give it a store, for example sqliteStore().`,
+      `Backend "${backend.name}" keeps no records, so there is no result to wait for: give it a store, for example sqliteStore().`,
     );
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => {});

@@ -37,7 +37,7 @@ export async function update(
   return rewrite(client, id, (envelope) => {
     const its = app.jobs.get(envelope.job);
     if (job && its !== job)
-      throw wrongOption(`the id of a job "${job.name}", got that of a job "${envelope.job}"`);
+      throw wrongOption(`the id of a job "${job.name}", got the id of a job "${envelope.job}"`);
     if (its) return changed(client, its, envelope, change, unmask);
     throw new LongshoreError(
       'UNKNOWN_JOB',
@@ -96,11 +96,11 @@ async function find(
   const { pending } = backend;
   if (!pending)
     throw config(
-      `Backend "${backend.name}" finds no waiting job by its id. Cancel the job, and enqueue another one.`,
+      `Backend "${backend.name}" cannot find a waiting job by its id. Cancel the job, and enqueue another one.`,
     );
   if (records.recordsDisabled)
     throw config(
-      `Backend "${backend.name}" keeps no records, so no job is found by its id. Give it a store.`,
+      `Backend "${backend.name}" keeps no records, so it cannot find a job by its id. Give it a store.`,
     );
   const found = await records.get(id);
   return { pending, job: found && { queue: found.queue, id } };

@@ -22,12 +22,12 @@ export async function drainWorker(
   if (workerStateOf(beat.seenAt, now) === 'gone')
     throw new LongshoreError(
       'OPTION',
-      `Expected a worker that runs, but ${shown(id)} was last seen ${Math.round(agoMs / 1000)} s ago: it is gone. Its jobs are taken back when their leases end.`,
+      `Expected a worker that runs, but ${shown(id)} was last seen ${Math.round(agoMs / 1000)} s ago: it is gone. Its jobs are ready again when their leases end.`,
     );
   if (!workers.drain)
     throw new LongshoreError(
       'OPTION',
-      'Expected a store that passes on what workers are asked, got one that does not. Send a signal to the process instead.',
+      'The store cannot pass the request on to the worker. Send a signal to the process instead.',
     );
   if (!(await workers.drain(id))) throw unknown(id);
 }

@@ -231,7 +231,7 @@ describe('createApp', () => {
     [
       'the name of a job where the job belongs',
       { jobs: [work], accepts: { default: ['work' as never] } },
-      `accepts of queue "default" expects jobs, got "work". Name the job itself, not its name: accepts: { 'default': [job] }.`,
+      `accepts of queue "default" expects jobs, got "work". List the job itself, not its name: accepts: { 'default': [job] }.`,
     ],
     [
       'an accept list for a queue that cannot be',

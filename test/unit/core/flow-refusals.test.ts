@@ -186,7 +186,7 @@ describe('expired', () => {
       reason: 'expired',
       error: {
         code: 'EXPIRED',
-        message: `The job was to begin before ${new Date(startMs + 60_000).toISOString()}.`,
+        message: `The job did not begin before ${new Date(startMs + 60_000).toISOString()}, when it expired.`,
       },
     });
     expect((await b.client.status('id-1'))?.status).toBe('expired');

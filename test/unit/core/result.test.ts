@@ -95,7 +95,7 @@ describe('result', () => {
     b.clock.advance(2_000);
     await b.next();
     expect(await refusalText(() => b.client.result(one, b.id, { timeoutMs: 0 }))).toMatch(
-      /^EXPIRED: Job id-1 has expired: EXPIRED: The job was to begin before/,
+      /^EXPIRED: Job id-1 has expired: EXPIRED: The job did not begin before/,
     );
   });
 

@@ -141,7 +141,7 @@ describe('update', () => {
     const { client, put, take } = bench({ jobs: [mail, other] });
     const { id } = await client.enqueue(other, {});
     expect(await refusalText(() => client.update(mail, id, { payload: { to: 'a' } }))).toBe(
-      'OPTION: Expected the id of a job "mail", got that of a job "work".',
+      'OPTION: Expected the id of a job "mail", got the id of a job "work".',
     );
     await client.remove(id);
     await put(envelope({ identifier: 'put-2', payload: { n: 1 } }).replace('"n":1', '"n":2'));
@@ -273,7 +273,7 @@ describe('a backend that finds no waiting job', () => {
     const client = connect(b.app, backend);
     const { id } = await client.enqueue(mail, { to: 'a' });
     const expected =
-      'CONFIG: Backend "memory" finds no waiting job by its id. Cancel the job, and enqueue another one.';
+      'CONFIG: Backend "memory" cannot find a waiting job by its id. Cancel the job, and enqueue another one.';
     for (const call of [
       () => client.promote(id),
       () => client.remove(id),

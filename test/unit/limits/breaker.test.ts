@@ -305,11 +305,13 @@ describe('when the store of limits fails', () => {
 });
 
 describe('the breaker of a job', () => {
+  const most = 'Expected at most 100 failures and an openMs of at most 86400000 in breaker of "mail"';
+
   it.each([
     [{ failures: 0, openMs }, 'Expected failures of breaker of "mail" to be an integer of 1 or more, got 0.'],
     [{ failures: 3 }, 'Expected openMs of breaker of "mail" to be an integer of 1000 or more, got 0.'],
-    [{ failures: 101, openMs }, 'Over 100 failures or a day in breaker of "mail".'],
-    [{ failures: 3, openMs: 86_400_001 }, 'Over 100 failures or a day in breaker of "mail".'],
+    [{ failures: 101, openMs }, `${most}, got 101 and ${openMs}.`],
+    [{ failures: 3, openMs: 86_400_001 }, `${most}, got 3 and 86400001.`],
     [{ failures: 3, openMs, x: 1 }, 'Unknown option "x" of breaker of "mail", only failures, openMs.'],
     ['often', 'Unknown option "0" of breaker of "mail", only failures, openMs.'],
   ])('is not %o', async (breaker, message) => {

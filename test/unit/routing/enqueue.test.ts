@@ -139,7 +139,7 @@ describe('connect() with several backends', () => {
   it.each([
     [
       { backend: 'fast', backends: ['fast'] },
-      'Expected backend or backends of queue "images", got both. Name the usual one first in backends.',
+      'Expected backend or backends of queue "images", got both. Leave backend out, and put it first in backends.',
     ],
     [{ backends: [] }, 'Expected backends of queue "images" to be a list of names, got an array.'],
     [{ backends: 'fast' }, 'Expected backends of queue "images" to be a list of names, got "fast".'],

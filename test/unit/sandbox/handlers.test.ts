@@ -156,8 +156,8 @@ describe.each([
     ['coded', 'exhausted', 'HANDLER', 'connection reset'],
     ['text', 'exhausted', 'HANDLER', 'just a text'],
     ['exit', 'exhausted', 'HANDLER', `The handler's ${kind} ended with exit code 3 before the handler did.`],
-    ['reject', 'exhausted', 'HANDLER', 'Uncaught beside the handler: nobody waits for me'],
-    ['uncaught', 'exhausted', 'HANDLER', 'Uncaught beside the handler: from a timer'],
+    ['reject', 'exhausted', 'HANDLER', 'Uncaught error outside of the handler: nobody waits for me'],
+    ['uncaught', 'exhausted', 'HANDLER', 'Uncaught error outside of the handler: from a timer'],
   ])('fails with "%s" as %s', async (act, reason, code, message) => {
     const record = await t.run(job, { act, n: 3 });
     expect(record).toMatchObject({ status: 'failed', reason, attempts: [{ error: { code, message } }] });
