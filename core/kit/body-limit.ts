@@ -1,9 +1,9 @@
-/** Texts by their size in UTF-8: the check that every backend makes before it sends a body, and the cut of an error. */
+/** Sizes in bytes of UTF-8: the check of a body before a backend sends it, and the cut of a long error. */
 
 import { LongshoreError } from '../base/errors.ts';
 import type { Replacement } from '../contract/admin.ts';
 
-/** `LIMIT`, or `null` for a body that fits. One UTF-16 unit is at most three bytes, so a short text needs no counting. */
+/** The error `LIMIT`; `null` = the body fits. One UTF-16 unit is at most three bytes, so a short text is not counted. */
 export function tooLarge(body: string, maxBodyBytes: number): LongshoreError | null {
   if (body.length * 3 <= maxBodyBytes) return null;
   const got = Buffer.byteLength(body);

@@ -4,7 +4,7 @@ import type { LongshoreError } from '../base/errors.ts';
 import type { OutgoingMessage, SendResult } from '../contract/queue.ts';
 
 export interface PerQueue<Address> {
-  /** Why a message cannot be sent, found without a call; `null` = it can. */
+  /** The error of a message that cannot be sent, found without a call; `null` = it can be sent. */
   refusal(message: OutgoingMessage): LongshoreError | null;
   addressOf(message: OutgoingMessage): Address;
   /** One result per message. Throws when the call as a whole fails. */

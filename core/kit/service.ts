@@ -1,9 +1,9 @@
-/** A service whose SDK is loaded, and whose client is opened, with the first call. */
+/** A service. Its first call loads the SDK and opens the client. */
 export interface Service<Api> {
   api(): Promise<Api>;
-  /** Runs `work`; an error says what it happened `during`. */
+  /** Runs `work`. @param during for the message of an error, like `keeping a payload` */
   call<T>(during: string, work: (api: Api) => Promise<T>): Promise<T>;
-  /** Closes what was opened. A later call opens it again. */
+  /** Closes the client. A later call opens it again. */
   close(): Promise<void>;
 }
 

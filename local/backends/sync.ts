@@ -1,5 +1,5 @@
 /**
- * Runs a job inside the `enqueue` call, one after the other, in this process. For scripts and for tests of code
+ * Runs jobs inside the `enqueue` call, one after the other, in this process. For scripts and for tests of code
  * that enqueues. Delayed jobs and retries wait until a later `enqueue`, or a worker, finds them ready.
  */
 
@@ -32,7 +32,7 @@ export function sync(app: App, options: MemoryOptions = {}): QueueBackend {
     name: 'sync',
     async enqueue(messages) {
       const results = await inner.enqueue(messages);
-      // A job that enqueues another must not wait for it: the drain that runs it takes the new one next.
+      // A job that enqueues another job must not wait for it: the drain that runs the first takes the new one next.
       if (busy) return results;
       busy = drain();
       try {

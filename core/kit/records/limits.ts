@@ -64,7 +64,7 @@ type Work<T> = (state: StoredLimit, now: number) => { readonly state: StoredLimi
 /** One call's change of a key. Applied again after each lost race. */
 interface Change {
   apply(state: StoredLimit, now: number): StoredLimit;
-  /** Its last state was written. */
+  /** Called after its last state was written. */
   done(): void;
   reject(error: unknown): void;
 }

@@ -24,7 +24,7 @@ const pageSize = 500;
 /** A heartbeat and a request to drain may race once or twice. */
 const mostTries = 20;
 
-/** Whole hours, so that an index by it seldom changes. */
+/** Rounded up to whole hours, so that the index on it seldom changes. */
 const endOf = (seenAt: number): number => Math.ceil((seenAt + forgetWorkerMs) / hourMs) * hourMs;
 
 export function textWorkers(texts: TextStore, clock: Clock): Required<WorkerRegistry> {

@@ -71,7 +71,7 @@ const insertReady = (s: string): string => `
       SELECT queue, now + priority * ageing, seq, now, id
       FROM (SELECT unnest(seqs) AS seq, ${unnested(['id', 'queue', 'priority'])}) g;`;
 
-/** For jobs that are new. */
+/** Enqueues jobs with new ids. */
 const enqueueNew = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.enqueue_new(at bigint, ageing bigint, ${given}) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE

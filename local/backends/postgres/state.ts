@@ -13,7 +13,7 @@ export interface PostgresState {
   /** Whether completed jobs are kept at all. */
   readonly keep: boolean;
   readonly ageingMs: number;
-  /** For NOTIFY; `null` = `listen: false`. */
+  /** The channel for NOTIFY; `null` = `listen: false`. */
   readonly channel: string | null;
   readonly knownQueues: Set<string>;
   /** Epoch ms for a test; `null` = use the database's clock. */

@@ -184,7 +184,7 @@ async function openTransaction(
     loss ??= error;
   };
 
-  /** Whether the session must not serve another transaction. */
+  /** Whether the handler has changed the session, so that it must not serve another transaction. */
   let isChanged = false;
   // Sent with the statement that ends the transaction. Settings that the application makes in its own pool must stay.
   const tidy = `${db.ownsPool ? 'RESET ALL; ' : ''}SELECT pg_advisory_unlock_all()`;

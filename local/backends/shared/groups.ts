@@ -8,7 +8,7 @@ export const GroupState = {
   inLine: 0,
   /** In `ready`; or in `delayed`, while the others wait for its retry. */
   head: 1,
-  /** In `delayed`: it joins the line when its time has come. */
+  /** In `delayed`: it joins the line when it is due. */
   apart: 2,
   leased: 3,
 } as const;

@@ -1,6 +1,6 @@
 /**
- * When to notify waiting workers of new jobs. A NOTIFY serialises the commits of the whole database, so each queue is notified at most
- * once per gap by the first call, and once more at the end of the gap for all calls in it.
+ * Decides when to notify waiting workers of new jobs. A NOTIFY serialises the commits of the whole database, so a queue gets one for the
+ * first call of a gap, and one at the end of the gap for all other calls in it.
  */
 
 export interface Notifier {
@@ -46,7 +46,7 @@ export function createNotifier(
       const now = performance.now();
       if (now - (notifiedAt.get(queue) ?? Number.NEGATIVE_INFINITY) < gapMs) return false;
       notifiedAt.set(queue, now);
-      // This call's NOTIFY covers them. A separate one would be another transaction.
+      // The NOTIFY of this call covers the owed ones. A separate NOTIFY would be another transaction.
       if (owed.delete(queue) && owed.size === 0) stopTimer();
       return true;
     },

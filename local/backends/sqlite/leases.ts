@@ -1,4 +1,4 @@
-/** Gives out leases, and requeues jobs whose lease has expired. */
+/** Leases jobs, settles them, and requeues jobs whose lease has expired. */
 
 import type { Ack, BackendHints, JobLease, JobSettler } from '../../../core/contract/queue.ts';
 import { lostAttempt, statusOfEnd } from '../../../core/kit/records/row.ts';

@@ -92,7 +92,7 @@ type ListedRow = StoredRecord & { readonly seq: number };
 
 /** Lists of jobs by row number, which is the order of creation. */
 function sqlitePages(db: Database): (query: Query) => RecordPage {
-  /** The last row to look at; `null` = all. */
+  /** The last row to read; `null` = all. */
   function edgeBefore(seq: number, path: Path): number | null {
     const edge = db.prepare(
       `SELECT seq FROM jobs WHERE seq < ? AND ${path.sql} ORDER BY seq DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
