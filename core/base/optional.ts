@@ -7,7 +7,7 @@ import { toError } from './failure.ts';
  */
 export function unusable(name: string, cause: unknown): LongshoreError {
   if (cause instanceof LongshoreError) return cause;
-  const message = `The package ${name} could not be loaded: ${toError(cause).message.replace(/\.$/, '')}. Is it in a bundle? docs/aws.md and docs/azure.md say how to build one.`;
+  const message = `The package ${name} could not be loaded: ${toError(cause).message.replace(/\.$/, '')}. Is it in a bundle? docs/aws.md and docs/azure.md describe how to build one.`;
   return new LongshoreError('CONFIG', message, { cause });
 }
 

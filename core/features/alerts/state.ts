@@ -116,7 +116,7 @@ export function nextState(
 function gone(readings: readonly AlertReading[], subject: string): AlertReading {
   const blind = readings.find(({ holds }) => holds === null);
   if (blind) return unknown(subject, blind.text);
-  return { subject, holds: false, value: null, text: `"${subject}": nothing of it is seen any more` };
+  return { subject, holds: false, value: null, text: `"${subject}" no longer exists` };
 }
 
 function noticeOf(

@@ -132,7 +132,7 @@ export function checkChild(
   const why = part === 'batch' ? 'a batch could not count it' : 'a chain would end with it';
   if (job.unique)
     throw config(
-      `Job "${job.name}" is unique, so another job may stand for it: ${why}. Take a job without unique and debounce.`,
+      `Job "${job.name}" is unique, so enqueueing it may return another job: ${why}. Use a job without unique and debounce.`,
     );
 }
 

@@ -31,9 +31,9 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
   ];
   if (whys.length === 0 && record.runAt > now) whys.push(timeText(record, now));
   if (stats.some((one) => one.queue === queue && one.paused))
-    whys.push(`queue ${queue} is paused: no job of it begins until it is resumed`);
+    whys.push(`queue ${queue} is paused: none of its jobs starts until it is resumed`);
   if (!beats.some(({ queues, draining }) => queues.includes(queue) && !draining))
-    whys.push(`no worker is seen that takes jobs of queue ${queue}: only functions may do so unseen`);
+    whys.push(`no worker is running for queue ${queue}; only a function could take the job`);
   return whys.length > 0 ? whys : [onlyAWorker];
 }
 

@@ -109,5 +109,5 @@ async function settled<T>(clock: Clock, name: string, ask: () => Promise<T | nul
 const busy = (name: string): LongshoreError =>
   new LongshoreError(
     'BACKEND',
-    `Expected schedule "${name}" to be free, but ticks of it hold it for long. Try again.`,
+    `Schedule "${name}" is busy: a tick has been holding it for long. Try again.`,
   );

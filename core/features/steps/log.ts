@@ -280,7 +280,7 @@ export async function deliverTo(
     if (!isTooMuch(next.text!)) return next;
     throw new LongshoreError(
       'LIMIT',
-      `Job ${id} did not get event "${event}", because it remembers too much beside it: all its steps have to fit into ${mostBytes} bytes. Emit less, for example an id.`,
+      `Job ${id} did not get event "${event}", because its steps would be too large: together they may have ${mostBytes} bytes. Emit less, for example an id.`,
     );
   });
   return answer;

@@ -47,7 +47,7 @@ function unverified(name: string, cause: unknown): LongshoreError {
   const code = cause instanceof LongshoreError ? cause.code : 'SIGNATURE';
   return new LongshoreError(
     code,
-    `What the store keeps as ${JSON.stringify(name)} does not verify, so nothing of it was believed. ${toError(cause).message}`,
+    `The stored text ${JSON.stringify(name)} does not verify, so it was not used. ${toError(cause).message}`,
     { cause },
   );
 }

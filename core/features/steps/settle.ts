@@ -49,7 +49,7 @@ function tellUnknown(it: Attempt, { names }: RunSteps, log: StepLog): void {
   it.app.events.emit({
     type: 'job.warning',
     ...attemptFacts(it),
-    message: `The job has ended without asking for ${shown.join(', ')}${more}, which an earlier attempt of it had done: another release has renamed or removed these steps.`,
+    message: `The job has ended without the steps ${shown.join(', ')}${more}, which an earlier attempt had done: another release has renamed or removed them.`,
   });
 }
 

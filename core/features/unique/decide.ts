@@ -50,7 +50,7 @@ export async function decide(client: Sender, unsent: Unsent, message: UniqueMess
     if (waitedMs > longestWaitMs)
       throw new LongshoreError(
         'BACKEND',
-        `Another call with the unique key of job "${message.job}" has not ended, so nobody knows whether its job stands. Try again in ${graceMs / 1_000} s.`,
+        `Another call with the unique key of job "${message.job}" has not finished, so it is unknown whether its job was sent. Try again in ${graceMs / 1_000} s.`,
       );
     await pause(client.app.clock, pauseMs);
     waitedMs += pauseMs;

@@ -35,7 +35,7 @@ export async function sendUnique(
   if (tx !== undefined)
     throw new LongshoreError(
       'OPTION',
-      'Expected no tx for a unique or debounced job: its key is not part of your transaction, and would stand for a job that may never be. Enqueue it after the commit, or from a job that you enqueue in the transaction.',
+      'A unique or debounced job cannot be enqueued with tx: its key is not part of your transaction, so a rollback would leave a key without a job. Enqueue it after the commit, or from a job that you enqueue in the transaction.',
     );
   const toSend = new Map<string, Entry>();
   for (const { unique, ...message } of messages) {

@@ -38,7 +38,7 @@ export async function migrateTable(
     if (wanted.every((key) => keys.includes(key)))
       return { from: (await toTexts(dynamo, clock)) ? 1 : version, to: version };
     throw config(
-      `Expected table ${table} to have the keys ${wanted.join(', ')}, got ${keys.join(', ')}. It is another program's, or its template lacks the index: see dynamoTable().`,
+      `Expected table ${table} to have the keys ${wanted.join(', ')}, got ${keys.join(', ')}. It belongs to another program, or its template lacks the index: see dynamoTable().`,
     );
   } finally {
     await dynamo.close();

@@ -224,8 +224,7 @@ function deadLetterOf(address: QueueAddress, delivery: Delivery, now: number): D
   };
 }
 
-const noRoom =
-  'LIMIT: The message is too large to be one of ours, and leaves no room for a reason beside it.';
+const noRoom = 'LIMIT: The message is too large for a job, and leaves no room for a reason.';
 const movedBySqs =
   'CRASH_LOOP: AWS moved the message here. It was received more often than maxReceiveCount of its queue allows, or Lambda took it for a recursive loop (see RecursiveLoop in docs/aws.md).';
 

@@ -38,7 +38,7 @@ export type Queues = ReturnType<typeof resolveQueues>;
 export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {} }: QueueOptions) {
   if ((queues === undefined) === (queueUrl === undefined)) {
     throw config(
-      `sqs() expects either queues or queueUrl, got ${queues === undefined ? 'neither' : 'both'}. Use queues: { name: url }, or queueUrl: what stands before every name.`,
+      `sqs() expects either queues or queueUrl, got ${queues === undefined ? 'neither' : 'both'}. Use queues: { name: url }, or queueUrl: the prefix of every name.`,
     );
   }
   if (queueUrl !== undefined) checkUrl('queueUrl', queueUrl);
@@ -68,7 +68,7 @@ export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {
     checkUrl(`the dead-letter URL of queue "${name}"`, deadLetterUrl);
     if (deadLetterUrl === url) throw config(`Queue "${name}" cannot be its own dead-letter queue.`);
     if (deadLetterUrl.endsWith('.fifo') !== fifo) {
-      throw config(`SQS wants the dead-letter queue of a FIFO queue to be one too, and no other: "${name}".`);
+      throw config(`Queue "${name}" and its dead-letter queue must both be FIFO queues, or neither.`);
     }
     const address: QueueAddress = { name, lane: 'normal', url, deadLetterUrl, fifo };
     const found = [address, ...besides(address)].sort(

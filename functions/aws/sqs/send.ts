@@ -78,12 +78,11 @@ export function unsendable(
     return new LongshoreError('PAYLOAD', message);
   }
   if (group !== null && !/^.{1,128}$/.test(groupId(group))) {
-    const message = `Expected a group of 1 to 128 characters, where others than printable ASCII count more, got ${shown(group)}.`;
+    const message = `A group has 1 to 128 characters (characters other than printable ASCII count as several); got ${shown(group)}.`;
     return new LongshoreError('OPTION', message);
   }
   if (fifo && notBefore !== null && notBefore > now) {
-    const message =
-      'Expected no delay, because a FIFO queue of SQS knows none per message. Use a standard queue.';
+    const message = 'A FIFO queue of SQS cannot delay a single message. Use a standard queue.';
     return new LongshoreError('LIMIT', message);
   }
   return null;

@@ -74,7 +74,7 @@ export function createRunning(app: App, options: RunningOptions) {
     const { foreign, sessions, access } = options;
     if (sessions && sessions.length > 0 && !keys)
       throw config(
-        `Expected a store with keys, because ${sessions.join(', ')} has sessions: without it a function that lost its session could not know. Give azure() a store, for example tableStore().`,
+        `Expected a store with keys, because ${sessions.join(', ')} has sessions: without keys a function cannot notice that it lost its session. Give azure() a store, for example tableStore().`,
       );
     const backend = openServiceBusBackend(
       { clock, queues, ...(foreign && { foreign }), ...(sessions && { sessions }), ...(keys && { keys }) },

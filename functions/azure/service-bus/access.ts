@@ -52,7 +52,7 @@ function checkedString(text: unknown): string {
   const { host } = new URL(text.replace(/^.*Endpoint=sb:/i, 'http:').replace(/;.*$/, ''));
   if (/(^|;)\s*EntityPath=/i.test(text)) {
     throw config(
-      `The connection string for ${host} is that of one queue (EntityPath). Jobs also need their dead letters: take one of the namespace.`,
+      `The connection string for ${host} is for a single queue (EntityPath). Dead letters need other queues, too: use a connection string of the namespace.`,
     );
   }
   return text;

@@ -53,7 +53,7 @@ export async function openAdministration(access: Access, prepare: Prepare = () =
 
 function basic(name: string): LongshoreError {
   return config(
-    `Expected namespace "${name}" to be of the Standard or Premium tier, got Basic: it detects no duplicates, so a job would run twice when a process is killed at the wrong moment. Run az servicebus namespace update --sku Standard, and make its queues anew with --enable-duplicate-detection true.`,
+    `Expected namespace "${name}" to be of the Standard or Premium tier, got Basic: it detects no duplicates, so a job would run twice when a process is killed at the wrong moment. Run az servicebus namespace update --sku Standard, and recreate its queues with --enable-duplicate-detection true.`,
   );
 }
 

@@ -237,20 +237,20 @@ function problemsOf(settings: Settings, { name, entity, keeps, sessions, needs }
   tell(
     'sessions',
     requiresSession && !sessions,
-    `Queue "${entity}" requires sessions, which nothing here asks for.`,
-    `${keeps === 'jobs' ? `Name "${name}" in sessions, or make` : 'Make'} it anew without --enable-session.`,
+    `Queue "${entity}" requires sessions, but it is not in the option sessions.`,
+    `${keeps === 'jobs' ? `Name "${name}" in sessions, or recreate` : 'Recreate'} it without --enable-session.`,
   );
   tell(
     'sessions',
     sessions && !requiresSession,
     `Expected ${queue} to require sessions, because "${name}" is named in sessions.`,
-    'It can only be set when a queue is made: make it anew with --enable-session true, or leave it out of sessions.',
+    'It can only be set when a queue is created: recreate it with --enable-session true, or leave it out of sessions.',
   );
   tell(
     'duplicates',
     !settings.requiresDuplicateDetection,
     `Expected ${queue} to detect duplicates: without it a job runs twice when a process is killed at the wrong moment.`,
-    'It can only be set when a queue is made: make it anew with --enable-duplicate-detection true.',
+    'It can only be set when a queue is created: recreate it with --enable-duplicate-detection true.',
   );
   tell(
     'window',
@@ -270,21 +270,21 @@ function problemsOf(settings: Settings, { name, entity, keeps, sessions, needs }
     'deliveries',
     deliveries < wanted,
     keeps === 'jobs'
-      ? `Queue "${entity}" gives a message up after ${deliveries} deliveries, and its jobs have ${attempts} attempts: one whose process dies has fewer.`
-      : `Queue "${entity}" gives a dead letter up after ${deliveries} deliveries, and each retry of another one may be one.`,
+      ? `Queue "${entity}" dead-letters a message after ${deliveries} deliveries, and its jobs have ${attempts} attempts: a job whose process dies loses some of them.`
+      : `Queue "${entity}" moves a dead letter to its own dead-letter queue after ${deliveries} deliveries, and each retry of another letter may count as one.`,
     `Set --max-delivery-count ${keeps === 'jobs' ? usualDeliveries : lettersDeliveries}.`,
   );
   tell(
     'expiry',
     livesMs < neverMs && !settings.deadLetteringOnMessageExpiration,
-    `Queue "${entity}" deletes ${keeps} that are older than ${seconds(livesMs)}, and nobody hears of it.`,
+    `Queue "${entity}" silently deletes ${keeps} that are older than ${seconds(livesMs)}.`,
     'Set --enable-dead-lettering-on-message-expiration true.',
   );
   tell(
     'idle',
     idleMs < neverMs,
-    `Queue "${entity}" is deleted when nobody used it for ${seconds(idleMs)}, with the ${keeps} in it.`,
-    'Make it anew without --auto-delete-on-idle.',
+    `Queue "${entity}" is deleted when it is unused for ${seconds(idleMs)}, with the ${keeps} in it.`,
+    'Recreate it without --auto-delete-on-idle.',
   );
   return problems;
 }

@@ -26,12 +26,12 @@ export function serviceBusError(during: string, error: unknown): LongshoreError 
     default:
       if (sessionsMissing.test(message)) {
         return explained(
-          'the queue has no sessions, and that cannot be changed. Make it anew with --enable-session true, or leave it out of sessions.',
+          'the queue has no sessions, and that cannot be changed. Recreate it with --enable-session true, or leave it out of sessions.',
         );
       }
       if (sessionsWanted.test(message)) {
         return explained(
-          'the queue requires sessions. Name it in sessions of serviceBus() and azure(), or make it anew without --enable-session.',
+          'the queue requires sessions. Name it in sessions of serviceBus() and azure(), or recreate it without --enable-session.',
         );
       }
       return explained(`${code ?? toError(error).name}: ${message}`, 'BACKEND');
@@ -53,6 +53,6 @@ export const isLockLost = (error: unknown): boolean =>
   /already settled/i.test(toError(error).message);
 
 export const sessionLost = (): Error =>
-  Object.assign(new Error('The session of this message is not held any more.'), { code: 'SessionLockLost' });
+  Object.assign(new Error('The session of this message has been lost.'), { code: 'SessionLockLost' });
 
 export const isMissingQueue = (error: unknown): boolean => codeOf(error) === 'MessagingEntityNotFound';

@@ -102,7 +102,7 @@ export function openServiceBusBackend(
         : request.queues.find((name) => addressOf(name).sessions);
       if (uncounted !== undefined)
         throw config(
-          `Expected serviceBus() to have keys, because ${uncounted} has sessions: without them a job that kills its process is never counted. Give it those of a store: keys: store.keys.`,
+          `Expected serviceBus() to have keys, because ${uncounted} has sessions: without them a job that kills its process is never counted. Give it the keys of a store: serviceBus({ keys: store.keys }).`,
         );
       await locks.released();
       return polling.fetch(request);

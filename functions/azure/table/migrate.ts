@@ -26,7 +26,7 @@ export async function migrateTable(options: TableStoreOptions): Promise<{ from: 
     return { from: version, to: version };
   }
   throw config(
-    `Expected table ${options.table} to be empty or Longshore's, got one with the partition ${JSON.stringify(partition)}. It is another program's: give tableStore() a table of its own.`,
+    `Expected table ${options.table} to be empty or Longshore's, got one with the partition ${JSON.stringify(partition)}. It belongs to another program: give tableStore() a separate table.`,
   );
 }
 

@@ -100,7 +100,7 @@ describe('limits reset', () => {
     });
     const { data } = await json(cwd, ['jobs', 'show', waiter]);
     expect(data!.waits).toEqual([
-      'no worker is seen that takes jobs of queue default: only functions may do so unseen',
+      'no worker is running for queue default; only a function could take the job',
     ]);
     const again = await cli(cwd, ['limits', 'reset', key, '--yes']);
     expect(again).toMatchObject({ code: 3, stderr: /^NOT_FOUND: Nobody uses, holds or waits for/ });
@@ -114,7 +114,7 @@ describe('jobs show', () => {
     const { cwd, holder, waiter } = await shop('c-7');
     const why = `job shop.sync runs 1 at a time for key "c-7": 1 of 1 slots in use by job ${holder}`;
     const { stdout } = await cli(cwd, ['jobs', 'show', waiter]);
-    expect(stdout).toContain(`\nwaits     ${why}; no worker is seen`);
+    expect(stdout).toContain(`\nwaits     ${why}; no worker is running`);
     expect((await json(cwd, ['jobs', 'show', waiter])).data!.waits).toContain(why);
     await cli(cwd, ['jobs', 'cancel', waiter]);
     expect((await cli(cwd, ['jobs', 'show', waiter])).stdout).not.toContain('waits');

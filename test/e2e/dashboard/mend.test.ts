@@ -185,7 +185,7 @@ it('lets a delayed job run now, and removes another', async () => {
   const home = page.url().split('#')[0];
   await page.goto(`${home}#/jobs/${now.id}`);
   await page.getByRole('button', { name: 'Run now' }).click();
-  await page.getByText('It may still wait: no worker is seen').waitFor();
+  await page.getByText('It may still wait: no worker is running').waitFor();
   expect(await violationsOf(page)).toEqual([]);
   await page.goto(`${home}#/jobs/${never.id}`);
   await page.getByRole('button', { name: 'Remove…' }).click();

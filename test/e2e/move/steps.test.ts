@@ -66,7 +66,7 @@ describe('steps of jobs that move', () => {
     await steps.write('job:waits', text.replace('"one"', '"two"'), version, clock.now() + 1e9);
     const moved = await run(origin, goal, clock);
     expect(moved).toMatchObject({ waiting: 1, dead: 1, steps: 1, refused: [{ id: 'waits' }] });
-    expect(moved.refused[0]!.error).toMatch(/^SIGNATURE: What the store keeps as "job:waits"/);
+    expect(moved.refused[0]!.error).toMatch(/^SIGNATURE: The stored text "job:waits"/);
     expect(await namesAt(goal, 'waits')).toBeNull();
   });
 });

@@ -241,7 +241,7 @@ describe('what sqs() is given', () => {
     [{ queueUrl: 'nowhere' }, /queueUrl to be like https/],
     [{ queues: { mail: url }, deadLetterUrls: { male: url } }, /"male", which is not among queues/],
     [{ queues: { mail: url }, deadLetterUrls: { mail: url } }, /its own dead-letter queue/],
-    [{ queues: { mail: url }, deadLetterUrls: { mail: `${url}.fifo` } }, /FIFO queue to be one too/],
+    [{ queues: { mail: url }, deadLetterUrls: { mail: `${url}.fifo` } }, /must both be FIFO queues/],
     [{ queues: { 'a b': url } }, /A queue's name must match/],
     [{ queues: { mail: url }, longPollMs: 30_000 }, /longPollMs of sqs\(\) to be at most 20000/],
   ])('is refused with CONFIG: %o', (options, message) => {

@@ -146,9 +146,9 @@ describe('a queue', () => {
   it.each([
     [{ DuplicateDetectionHistoryTimeWindow: 'PT9M59.5S' }, /^Queue "mail" remembers ids for 599.5 s/],
     [{ LockDuration: 'PT5S' }, /^Queue "mail" locks a message for 5 s/],
-    [{ MaxDeliveryCount: '3' }, /gives a message up after 3 deliveries, and its jobs have 4 attempts/],
-    [{ DeadLetteringOnMessageExpiration: 'false' }, /deletes jobs that are older than 1209600 s/],
-    [{ AutoDeleteOnIdle: 'PT1H' }, /is deleted when nobody used it for 3600 s, with the jobs in it/],
+    [{ MaxDeliveryCount: '3' }, /dead-letters a message after 3 deliveries, and its jobs have 4 attempts/],
+    [{ DeadLetteringOnMessageExpiration: 'false' }, /silently deletes jobs that are older than 1209600 s/],
+    [{ AutoDeleteOnIdle: 'PT1H' }, /is deleted when it is unused for 3600 s, with the jobs in it/],
   ])('with %o is told so', async (properties, text) => {
     const advice = await adviceFor('mail', properties as Record<string, string>);
     expect(advice).toEqual([expect.stringMatching(text)]);
@@ -162,17 +162,17 @@ describe('a queue', () => {
 
   it('of dead letters is told when retries use its deliveries up', async () => {
     const advice = await adviceFor('mail-failed', {}, { keeps: 'dead letters', needs: null });
-    expect(advice).toEqual([expect.stringMatching(/dead letter up after 10 deliveries.*2000/)]);
+    expect(advice).toEqual([expect.stringMatching(/moves a dead letter .* after 10 deliveries.*2000/)]);
   });
 
   it.each([
     [
       { RequiresDuplicateDetection: 'false' },
-      /queue "mail" to detect duplicates.*make it anew with --enable-dup/,
+      /queue "mail" to detect duplicates.*recreate it with --enable-dup/,
     ],
     [
       { RequiresSession: 'true' },
-      /"mail" requires sessions.*Name "mail" in sessions.*anew without --enable-session/,
+      /"mail" requires sessions.*Name "mail" in sessions, or recreate it without --enable-session/,
     ],
   ])('with %o is refused', async (properties, message) => {
     await expect(adviceFor('mail', {})).resolves.toEqual([]);
@@ -227,7 +227,7 @@ describe('serviceBus()', () => {
     // As `check()` of the backend asks, which knows no jobs.
     expect(await checkQueues(told, ['mail'])).toEqual({ tier: 'Standard', unknown: [], advice: [] });
     answers.mail = queueOf({ MaxDeliveryCount: '5' });
-    const few = expect.stringContaining('"mail" gives a message up after 5 deliveries');
+    const few = expect.stringContaining('"mail" dead-letters a message after 5 deliveries');
     expect(await adviceFor(told, () => ({ ...needs, maxRetries: 20 }))).toEqual([few]);
     answers = { $namespaceinfo: forbidden, mail: forbidden, 'mail-failed': forbidden };
     const unknown = expect.stringMatching(

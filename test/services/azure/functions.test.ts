@@ -115,7 +115,7 @@ describe('the settings of a connection', () => {
     [{ SB__fullyQualifiedNamespace: 'shop.servicebus.windows.net' }, undefined, /needs an identity/],
     [{ SB__fullyQualifiedNamespace: 'https://shop' }, credential, /like shop\.servicebus\.windows\.net/],
     [{ SB: 'shop.servicebus.windows.net' }, undefined, /connectionString to be like/],
-    [{ SB: 'Endpoint=sb://shop.servicebus.windows.net/;EntityPath=mail' }, undefined, /one queue/],
+    [{ SB: 'Endpoint=sb://shop.servicebus.windows.net/;EntityPath=mail' }, undefined, /single queue/],
   ])('refuse %j', (env, given, message) => {
     expect(() => accessFrom('SB', given, env as never)).toThrow(
       expect.objectContaining({ code: 'CONFIG', message: expect.stringMatching(message) }),

@@ -203,7 +203,7 @@ describe('a step', () => {
     b.clock.advance(day);
     await b.next();
     expect(b.eventsOf('job.warning').map(({ message }) => message)).toEqual([
-      expect.stringMatching(/^The job has ended without asking for "old name", which an earlier attempt/),
+      expect.stringMatching(/^The job has ended without the steps "old name", which an earlier attempt/),
     ]);
   });
 

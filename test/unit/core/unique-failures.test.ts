@@ -91,7 +91,7 @@ describe('a sender that dies', () => {
         return refused !== null;
       });
       expect(refused).toBe(
-        'BACKEND: Another call with the unique key of job "work" has not ended, so nobody knows whether its job stands. Try again in 30 s.',
+        'BACKEND: Another call with the unique key of job "work" has not finished, so it is unknown whether its job was sent. Try again in 30 s.',
       );
       expect(await b.jobs()).toBe(0);
       b.clock.advance(graceMs);

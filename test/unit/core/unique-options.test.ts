@@ -113,7 +113,7 @@ describe('enqueue()', () => {
     [
       'a transaction',
       { unique: { key: 'k', during: 'waiting' }, tx: { query: async () => ({ rows: [] }) } },
-      'Expected no tx for a unique or debounced job: its key is not part of your transaction, and would stand for a job that may never be. Enqueue it after the commit, or from a job that you enqueue in the transaction.',
+      'A unique or debounced job cannot be enqueued with tx: its key is not part of your transaction, so a rollback would leave a key without a job. Enqueue it after the commit, or from a job that you enqueue in the transaction.',
     ],
   ];
   it.each(wrong)('refuses %s', async (_, options, message) => {
@@ -174,7 +174,7 @@ describe('enqueue()', () => {
       client.enqueue(work, {}, { unique: { key: 'k', during: 'waiting' } }),
     );
     expect(refusal).toBe(
-      `CONFIG: Backend "memory" keeps no records, so nothing tells whether a job with the unique key of "work" waits or runs: give it a store, for example sqliteStore(), or use during: { forMs }.`,
+      `CONFIG: Backend "memory" keeps no records, so it cannot tell whether a job with the unique key of "work" waits or runs: give it a store, for example sqliteStore(), or use during: { forMs }.`,
     );
     const pending = bench({ jobs: [job({ unique: { key: () => 'k', during: 'waiting' } })] });
     expect(await refusalText(() => connect(pending.app, b.backend, { store }))).toBe(refusal);

@@ -101,7 +101,7 @@ describe('a job', () => {
     const { get, takes, client } = await createPage();
     const { id } = await client.enqueue(send, { to: 'a' });
     expect((await get(`jobs/${id}`)).body.waits).toEqual([
-      'no worker is seen that takes jobs of queue mail: only functions may do so unseen',
+      'no worker is running for queue mail; only a function could take the job',
     ]);
     await takes('job-0');
     await takes(id);

@@ -151,9 +151,7 @@ describe('an operator', () => {
     ];
     expect((await get(`jobs/${first}`)).body.changeable).toBe(true);
     const promoted = async () => (await post(`jobs/${first}/promote`)).body.message;
-    expect(await promoted()).toContain(
-      'It may still wait: no worker is seen that takes jobs of queue default',
-    );
+    expect(await promoted()).toContain('It may still wait: no worker is running for queue default');
     await client.stores.workers.heartbeat({
       ...{ id: 'w', host: 'web-1', pid: 7, queues: ['default'], concurrency: 1, running: 0, memoryBytes: 1 },
       counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },

@@ -230,7 +230,7 @@ describe('a job says why it waits', () => {
     await backend.admin!.setPaused('mail', true);
     expect(await whys(paused)).toEqual([
       'job mail is paused: none of its jobs begins until it is resumed',
-      'queue mail is paused: no job of it begins until it is resumed',
+      'queue mail is paused: none of its jobs starts until it is resumed',
     ]);
     expect(await whys(stopped)).toEqual([
       `the breaker of job plain is open until ${new Date(startMs + 30_000).toISOString()} (in 30 s): too many of its attempts have failed`,
@@ -250,7 +250,7 @@ describe('a job says why it waits', () => {
     expect(await whys(now)).toEqual(['ready: it waits for a free worker']);
     await client.stores.workers.heartbeat({ ...beat, draining: true });
     expect(await whys(now)).toEqual([
-      'no worker is seen that takes jobs of queue default: only functions may do so unseen',
+      'no worker is running for queue default; only a function could take the job',
     ]);
     await next();
     clock.advance(1);

@@ -282,7 +282,7 @@ const wrong = (expected: string): LongshoreError => new LongshoreError('OPTION',
 const unknown = (name: string): LongshoreError =>
   new LongshoreError(
     'NOT_FOUND',
-    `Expected the name of a schedule, got ${shown(name)}. client.schedules.list() tells those made at run time.`,
+    `Expected the name of a schedule, got ${shown(name)}. client.schedules.list() lists those created at run time.`,
   );
 
 const lostRaces = (name: string): LongshoreError =>
