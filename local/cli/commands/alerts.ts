@@ -27,7 +27,7 @@ export const alerts = defineCommand({
   path: 'alerts',
   summary: 'show what the alerts of the app see now, or send a test message',
   about:
-    'Asks the backend and sends nothing. Workers, schedule functions and `longshore tick` evaluate the alerts once a minute; what has begun to hold is pending until then.',
+    'Evaluates the alerts without sending anything. Workers, schedule functions and `longshore tick` evaluate them once a minute; a condition that began since then is pending.',
   flags: {
     test: flag('--test <target>', 'send a test message to this target and nothing else', name),
   },

@@ -9,7 +9,7 @@ export const audit = defineCommand({
   backends: 'each',
   summary: 'list what people did to jobs, queues, schedules and workers',
   about:
-    'Newest first. Each action has an entry that it has begun, written before anything is done, and one that it is done or has failed. Who: the user of this machine, or LONGSHORE_ACTOR.',
+    'Newest first. Each action has two entries: one before it begins, and one when it is done or has failed. The actor is the user of this machine, or LONGSHORE_ACTOR.',
   flags: pageFlags,
   examples: ['longshore audit', 'longshore audit --max 200 --json'],
   async run({ flags, session, ui }) {
@@ -21,7 +21,7 @@ export const audit = defineCommand({
       text:
         entries.length > 0
           ? `${ui.table(entries, columns, under)}\n\n${count(entries.length, 'line')}${more}`
-          : 'Nobody has done anything yet.',
+          : 'The audit log is empty.',
     };
   },
 });

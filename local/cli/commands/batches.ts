@@ -16,11 +16,11 @@ const list = defineCommand({
   path: 'batches',
   summary: 'list batches, the newest first, with how far they are',
   about:
-    'Those that still run, and those of the last days. What a batch calls at its end is a job of its own.',
+    'Lists running batches, and those that ended in the last days. The callbacks of a batch are separate jobs.',
   args: [],
   flags: {
     max: maxFlag,
-    after: flag('--after <id>', 'go on behind this batch', words),
+    after: flag('--after <id>', 'list the batches after this one', words),
   },
   examples: ['longshore batches', 'longshore batches --max 100 --json'],
   async run({ flags, session, ui }) {
@@ -68,7 +68,7 @@ const show = defineCommand({
   path: 'batches show',
   summary: 'show how far a batch is',
   about:
-    'With what it calls at its end, and whether that was called. The rate is an average since the batch was made.',
+    'Shows the callbacks too, and whether they were called. The rate is the average since the batch was created.',
   args: [idArgument],
   flags: {},
   examples: ['longshore batches show orders-2026-11'],
@@ -107,12 +107,12 @@ const callLine = ({ end, job, id, state }: BatchDetail['calls'][number]): string
 const children = defineCommand({
   path: 'batches children',
   summary: 'list the children of a batch by their numbers, with why they failed',
-  about: 'The state is that of the job; one without a record says what the batch counts.',
+  about: 'The state is the status of the job. Without a record it is the result that the batch has counted.',
   args: [idArgument],
   flags: {
     state: flag('--state <state>', `only ${childStates.join(', ')}`, oneOf(childStates)),
     max: { ...maxFlag, parse: integer(1, 500), text: 'at most this many, up to 500' },
-    after: flag('--after <next>', 'the page behind the one that ended so', words),
+    after: flag('--after <next>', 'the next page, with the `next` of this one', words),
   },
   examples: [
     'longshore batches children orders-2026-11 --state failed',
@@ -152,7 +152,7 @@ async function batchIn(session: Session, target: string) {
 const cancel = change('batches.cancel', {
   path: 'batches cancel',
   about:
-    'Children that run are aborted. What the importer still wants to send is refused. Then onFailure and onComplete of the batch run.',
+    'Running children are aborted. The batch accepts no more children. Then its onFailure and onComplete run.',
   example: 'orders-2026-11',
   arg: idArgument,
   find: batchIn,
@@ -166,7 +166,7 @@ const cancel = change('batches.cancel', {
 const retry = change('batches.retryFailed', {
   path: 'batches retry',
   about:
-    'Cancelled, expired and discarded ones stay failed. When all have ended again, what the batch calls runs again.',
+    'Cancelled, expired and discarded children stay failed. When all children have ended again, the callbacks run again.',
   example: 'orders-2026-11',
   arg: idArgument,
   find: batchIn,

@@ -12,7 +12,7 @@ async function chainIn(session: Session, target: string) {
   const found = await (await session.operator()).chains.get(target);
   if (found) return { target, found };
   throw notFound(
-    `There is no chain "${plain(target)}". Its id stands in \`longshore jobs show\` of its links.`,
+    `There is no chain "${plain(target)}". \`longshore jobs show\` of a link prints the id of its chain.`,
   );
 }
 
@@ -20,7 +20,7 @@ const show = defineCommand({
   path: 'chains show',
   summary: 'show the links of a chain, and how far it is',
   about:
-    'It is read from the records of its jobs. A link without a status was not enqueued yet, or is no longer kept.',
+    'Reads the records of the jobs. A link without a status is not enqueued yet, or its record has been deleted.',
   args: [idArgument],
   flags: {},
   examples: ['longshore chains show video-1042'],
@@ -63,7 +63,7 @@ const columns: readonly Column<Row>[] = [
 
 const cancel = change('chains.cancel', {
   path: 'chains cancel',
-  about: 'A job that runs is aborted.',
+  about: 'A running job is aborted.',
   example: 'video-1042',
   arg: idArgument,
   find: chainIn,

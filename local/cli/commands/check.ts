@@ -12,14 +12,14 @@ interface Row extends Unmet {
 
 export const check = defineCommand({
   path: 'check',
-  summary: 'list what jobs and queues ask of a backend that it cannot do',
-  about: `Looks at the app alone: connects to nothing, and needs no keys. connect(), lambda(), azure() and startLocal() refuse the same at the start. Without --backend it looks at the backends of the config. --backend names one of them, or a kind that the app may move to: ${Object.keys(knownAbilities).join(', ')}, each with the store that is usual beside it.`,
+  summary: 'list the features that the jobs and queues need and the backend lacks',
+  about: `Checks the app only: connects to nothing, and needs no keys. connect(), lambda(), azure() and startLocal() make the same checks at the start. Without --backend it checks the backends of the config. --backend names one of them, or a kind that the app may move to: ${Object.keys(knownAbilities).join(', ')}, each with its usual store.`,
   examples: [
     'longshore check',
     'longshore check --backend sqs',
     'longshore check --backend servicebus --json',
   ],
-  exits: { 0: 'it can do all of it', 1: 'it cannot, or the look failed' },
+  exits: { 0: 'nothing is missing', 1: 'a feature is missing, or the check failed' },
   async run({ session, ui }) {
     const { app } = await session.config();
     const asked = await backendsOf(session);

@@ -16,20 +16,20 @@ const flags = {
   ),
   host: flag(
     '--host <address>',
-    'the address; another than a loopback address needs `dashboard` in the config (127.0.0.1)',
+    'the address; any other than a loopback address needs `dashboard` in the config (127.0.0.1)',
     String,
   ),
   authorize: flag(
     '--authorize',
-    'let in whom `dashboard` in the config lets in, also on this machine, behind a proxy for example',
+    'use `dashboard` of the config for access on this machine too, for example behind a proxy',
   ),
 } as const;
 
 export const dashboard = defineCommand({
   path: 'dashboard',
-  summary: 'show queues, jobs and dead letters in a browser, and mend them there',
+  summary: 'show queues, jobs and dead letters in a browser, and change them there',
   about:
-    'Serves the dashboard on this machine until Ctrl-C, and prints a link that works once, for 15 minutes; on a terminal Enter prints another one. To serve others, export `dashboard = { authorize }` from the config: authorize(request) returns { actor, role } or null.',
+    'Serves the dashboard on this machine until Ctrl-C. It prints a link that works once, for 15 minutes; on a terminal, Enter prints a new one. To serve other people, export `dashboard = { authorize }` from the config: authorize(request) returns { actor, role } or null.',
   flags,
   examples: [
     'longshore dashboard',

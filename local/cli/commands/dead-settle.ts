@@ -28,8 +28,8 @@ const selectionFlags = {
   all: flag('--all', 'all dead letters'),
   queue: flag('--queue <name>', 'only of this queue', name),
   ...filterFlags,
-  dryRun: flag('--dry-run', 'say how many would be, and change nothing'),
-  max: flag('--max <n>', 'no more than so many, the newest', integer(1)),
+  dryRun: flag('--dry-run', 'count the dead letters, and change nothing'),
+  max: flag('--max <n>', 'at most this many, newest first', integer(1)),
 } as const;
 
 const selectedArgs = [
@@ -71,14 +71,14 @@ const retry = defineCommand({
   backends: 'ids',
   summary: 'run dead letters again',
   about:
-    'They become ready at once and count their attempts from 1. Correct the cause first. On a terminal it says how many there are and asks, unless ids were given. With --rate they go out over time; with --stop-above in small groups at first, and each group is waited for. Those that have expired need --expires-in. Ctrl-C stops between two groups.',
+    'Fix the cause first. The jobs become ready at once, and their attempts count from 1. On a terminal it shows the number and asks, unless ids are given. --rate spreads the retries over time. --stop-above retries in groups, small at first, and waits for each. Expired letters need --expires-in. Ctrl-C stops between two groups.',
   args: selectedArgs,
   flags: {
     ...selectionFlags,
-    rate: flag('--rate <n>', 'about so many per second, evenly; by default all at once', integer(1, 10_000)),
+    rate: flag('--rate <n>', 'retries per second, spread evenly; by default all at once', integer(1, 10_000)),
     stopAbove: flag(
       '--stop-above <percent>',
-      'stop when more than so many percent of those that ran again failed again',
+      'stop when more than this percentage of the retried jobs has failed again',
       integer(0, 100),
     ),
     expiresIn: expiresInFlag,
@@ -117,7 +117,7 @@ const discard = defineCommand({
   path: 'dead discard',
   backends: 'ids',
   summary: 'remove dead letters for good',
-  about: 'The jobs and their records are gone afterwards.',
+  about: 'Deletes the jobs and their records.',
   args: selectedArgs,
   flags: selectionFlags,
   examples: [
@@ -230,9 +230,9 @@ function textOf(result: BulkResult, verb: string, dryRun: boolean, found: number
   const more = named.length > mostNamed ? [`and ${number(named.length - mostNamed)} more`] : [];
   const end = {
     all: '',
-    partly: ` ${count(left, 'other')} could not be found: somebody else was faster, or the queue does not show them just now.`,
-    limit: ' There are more of them.',
-    stopped: ' Ended before all were.',
+    partly: ` ${count(left, 'other')} could not be found: another user has changed them, or the queue does not show them at the moment.`,
+    limit: ' There are more.',
+    stopped: ' Stopped before the end.',
     failing: ` Stopped: ${number(failedAgain)} of ${number(ran)} that ran again failed again.`,
   }[ended];
   const sentence = dryRun

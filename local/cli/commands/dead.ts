@@ -121,13 +121,13 @@ const errorUnder: Under<{ readonly error: string }> = { text: ({ error }) => err
 const groups = defineCommand({
   path: 'dead groups',
   backends: 'each',
-  summary: 'group dead letters by what they died of',
+  summary: 'group dead letters by their error',
   about:
-    'Letters of one job with one reason are a group when their errors differ in numbers, ids, paths and quoted values only. The newest letters are looked at.',
+    'A group has the same job, reason and error; numbers, ids, paths and quoted values in the error may differ. Reads the newest letters only.',
   flags: {
     queue: queueFlag,
     ...filterFlags,
-    look: flag('--look <n>', 'how many letters to look at, newest first', integer(1, 1_000_000), '5000'),
+    look: flag('--look <n>', 'how many letters to read, newest first', integer(1, 1_000_000), '5000'),
   },
   examples: ['longshore dead groups', 'longshore dead groups --job invoice.mail --newer-than 1d'],
   exits: { 3: 'the queue that was asked for is not there' },
@@ -164,7 +164,7 @@ const show = defineCommand({
   backends: 'ids',
   summary: 'show one dead letter with its payload and its attempts',
   about:
-    'Values under names that look like secrets are masked. With --body it prints the stored text too, payload and signature included: handle it like the data in it.',
+    'Values under names that look like secrets are masked. --body also prints the stored text, with the unmasked payload and the signature: treat it as confidential.',
   args: idArgs,
   flags: { body: flag('--body', 'print the stored text too') },
   examples: ['longshore dead show 0199a1b2-c3d4-7e5f'],
@@ -223,14 +223,14 @@ function stackOf({ letter, attempts }: DeadLetterDetail): string | null {
   return last && errorText(last) === letter.error ? (last.stack ?? null) : null;
 }
 
-export const expiresInFlag = flag('--expires-in <duration>', 'a new expiry, so long after now', duration(1));
+export const expiresInFlag = flag('--expires-in <duration>', 'the new expiry, from now', duration(1));
 
 const edit = defineCommand({
   path: 'dead edit',
   backends: 'ids',
   summary: 'give a dead letter another payload and run it again',
   about:
-    'The old text has to verify with the keys of this app. The new payload is checked against the schema of the job and signed anew; the job keeps its id and counts its attempts from 1. A member that reads [masked], as `longshore dead show` prints it, keeps its old value.',
+    'The signature of the old text must verify with the keys of this app. The new payload is checked against the schema of the job and signed again. The job keeps its id, and its attempts count from 1. A member that reads [masked], as `longshore dead show` prints it, keeps its old value.',
   args: idArgs,
   flags: {
     payload: payloadFlag,
@@ -242,7 +242,7 @@ const edit = defineCommand({
     'longshore dead edit 0199a1b2-c3d4-7e5f --payload @mended.json --dry-run',
   ],
   exits: {
-    1: 'failed, or the letter cannot be signed anew here; the message says why',
+    1: 'failed, or the letter cannot be signed again here; the message says why',
     2: 'the command line or the payload is wrong, and nothing was done',
     3: 'no such dead letter',
   },
@@ -259,7 +259,7 @@ const edit = defineCommand({
     const done = `${wanted} has its new payload, and is ready to run.`;
     return {
       data: { id: wanted, dryRun },
-      text: dryRun ? `${wanted} could be edited so. Nothing was changed.` : done,
+      text: dryRun ? `${wanted} can be edited. Nothing was changed.` : done,
     };
   },
 });

@@ -18,28 +18,23 @@ import { type Diagnosis, runChecks, showDiagnosis, skipped, together } from '../
 
 export const doctor = defineCommand({
   path: 'doctor',
-  summary: 'look for what would lose, double or stop jobs, and say what to do',
+  summary: 'find problems that would lose, duplicate or stop jobs, and say how to fix them',
   about:
-    'Looks at the app, its keys, the files of a deployment, the backend and its server, queues, workers and schedules. Changes nothing. Every finding has an id that docs/doctor.md explains, and its remedy; what could not be looked at is said. For a probe that is asked every few seconds take longshore health.',
+    'Looks at the app, its keys, the files of a deployment, the backend and its server, queues, workers and schedules. Changes nothing. Every finding has a remedy, and an id that docs/doctor.md explains. Checks that could not run are listed. For a probe every few seconds, use longshore health.',
   flags: {
     strict: flag('--strict', 'also exit with 1 for warnings'),
-    maxDead: flag('--max-dead <n>', 'more dead letters are a warning', integer(0), '1000'),
+    maxDead: flag('--max-dead <n>', 'warn about more dead letters than this', integer(0), '1000'),
     template: flag(
       '--template <file>',
       'the CloudFormation template in JSON to look at, instead of the one in .serverless',
       (text: string) => text,
     ),
-    timeout: flag(
-      '--timeout <duration>',
-      'a check that takes longer is given up, and is a finding',
-      duration(1),
-      '15s',
-    ),
+    timeout: flag('--timeout <duration>', 'a check that takes longer counts as failed', duration(1), '15s'),
   },
   examples: ['longshore doctor', 'longshore doctor --strict --json', 'longshore doctor --max-dead 0'],
   exits: {
-    0: 'nothing worse than notes; with no --strict than warnings',
-    1: 'something is wrong, or failed',
+    0: 'no errors; with --strict no warnings either',
+    1: 'a problem was found, or the command failed',
   },
   async run(input) {
     const { flags, ui, io } = input;

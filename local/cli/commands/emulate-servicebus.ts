@@ -9,19 +9,19 @@ export const emulateServiceBus = defineCommand({
   path: 'emulate servicebus',
   summary: 'run a Service Bus for development on this machine',
   about:
-    'Prints its connection string, and stays until Ctrl-C. The queues are those of the app, each with its `-failed`, with duplicate detection, locks, scheduled messages and `$DeadLetterQueue`, for the real @azure/service-bus. Those in which the app orders its groups require sessions, and so do those of --sessions. Nothing is kept when it ends. Anybody who reaches the port may do everything, so use it for development only. No topics. Needs the package rhea. With --json the object is printed when it listens.',
+    'Prints its connection string and runs until Ctrl-C. It has the queues of the app, each with its `-failed`, with duplicate detection, locks, scheduled messages and `$DeadLetterQueue`, for the real @azure/service-bus. Queues with ordered groups require sessions, and so do those of --sessions. Nothing is kept when it ends. There is no access control, so use it for development only. No topics. Needs the package rhea. With --json it prints the object when it listens.',
   args: [{ name: '[queues...]', text: 'names of the queues; by default those of the app', parse: name }],
   flags: {
     port: flag('--port <n>', 'to listen on; 0 = any free one', integer(0, 65_535), '5672'),
     host: flag(
       '--host <address>',
-      'to listen on; another than a loopback address makes it public',
+      'to listen on; any other than a loopback address makes it public',
       String,
       '127.0.0.1',
     ),
     sessions: flag(
       '--sessions <queues>',
-      'names of queues that require sessions too, with commas between them',
+      'further queues that require sessions, separated by commas',
       (text: string) => text.split(',').map(name),
     ),
     lock,

@@ -28,7 +28,11 @@ export const enqueue = defineCommand({
     runAt: flag('--run-at <moment>', 'not before this moment, like 2030-01-31T18:00:00Z', moment),
     queue: flag('--queue <name>', "instead of the job's own queue", name),
     priority: flag('--priority <p>', '0 (first) to 9 (last), or critical, high, normal, low', priority),
-    key: flag('--key <text>', 'idempotency key: two jobs with the same key have one effect', idempotencyKey),
+    key: flag(
+      '--key <text>',
+      'idempotency key: of several jobs with the same key, only one runs',
+      idempotencyKey,
+    ),
     maxRetries: flag('--max-retries <n>', "instead of the job's own number", integer(0)),
   },
   examples: [
@@ -64,7 +68,7 @@ export const enqueue = defineCommand({
         'Note: the memory backend ends with this process, and the job with it. Use sqlite to keep jobs.',
       );
     }
-    if (duplicate) input.note('Note: this job stands already, so nothing was added.');
+    if (duplicate) input.note('Note: this job is already enqueued, so nothing was added.');
     return {
       data: { id, job: job.name, queue, runAt: later, ...(duplicate && { duplicate }) },
       text: `${id}  ${job.name} in queue ${queue}${later === null ? '' : `, not before ${when(later)}`}`,
@@ -74,20 +78,20 @@ export const enqueue = defineCommand({
 
 export const emit = defineCommand({
   path: 'emit',
-  summary: 'bring an event to the jobs that wait for it',
+  summary: 'send an event to the jobs that wait for it',
   about:
-    'Each job that waits for the event, with this key or without one, goes on once. A command that has failed may be repeated: it reaches those that it has not reached. The audit log says who has emitted what, without the payload.',
+    'Each job that waits for the event, with this key or without a key, continues once. If the command fails, repeat it: it then reaches the remaining jobs. The audit log has the event and the actor, but not the payload.',
   args: [{ name: '<event>', text: 'name of the event, as ctx.waitFor() has it', parse: name }],
   flags: {
     key: flag('--key <text>', 'reaches only jobs that wait with this key', String),
     payload: flag(
       '--payload <json>',
-      'what the jobs get, as JSON, @ and the name of a file, or - to read it from stdin',
+      'payload of the event: JSON, @ and the name of a file, or - to read it from stdin',
       String,
     ),
     keep: flag(
       '--keep <duration>',
-      'jobs that begin to wait within this time get it too, at most 30 days',
+      'jobs that start to wait within this time get it too, at most 30 days',
       duration(),
     ),
   },
@@ -101,7 +105,7 @@ export const emit = defineCommand({
     const payload = flags.payload === undefined ? undefined : await payloadOf(input, flags.payload);
     const { events } = await session.operator();
     const reached = await events.emit(event, payload, given({ key: flags.key, keepMs: flags.keep }));
-    const kept = flags.keep === undefined ? '' : ' It is kept for those that begin to wait.';
+    const kept = flags.keep === undefined ? '' : ' It is kept for jobs that start to wait later.';
     return {
       data: { event, key: flags.key ?? null, reached },
       text: `${plain(event)} has reached ${count(reached, 'job')}.${kept}`,
@@ -129,7 +133,7 @@ export function parsedPayload(text: string, piped: boolean): unknown {
 
 export const payloadFlag = flag(
   '--payload <json>',
-  'the whole new payload as JSON, @ and the name of a file, or - to read it from stdin',
+  'the complete new payload: JSON, @ and the name of a file, or - to read it from stdin',
   String,
 );
 

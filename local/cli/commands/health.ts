@@ -43,7 +43,7 @@ export const health = defineCommand({
   path: 'health',
   summary: 'check that jobs can be sent and are being run',
   about:
-    'A health check for a container or a monitor. A check that the backend cannot answer counts as neither good nor bad. The age and the queues ignore what is paused. Every check that is bad says what to do. With several backends each is checked; one that no job of the app belongs to needs no workers.',
+    'A health check for a container or a monitor. A check that the backend cannot answer counts as neither good nor bad. Age and queues ignore paused queues. Every failed check says what to do. With several backends each is checked; a backend without a job of the app needs no workers.',
   flags: {
     maxAge: flag(
       '--max-age <duration>',
@@ -64,7 +64,7 @@ export const health = defineCommand({
     ),
     maxLate: flag(
       '--max-late <duration>',
-      'unhealthy when a schedule was due so long ago and nobody has enqueued its job',
+      'unhealthy when a job of a schedule is this late and not enqueued',
       duration(1),
       '2m',
     ),
@@ -80,7 +80,7 @@ export const health = defineCommand({
     'longshore health --max-age 2m --min-workers 2 --json',
     'longshore health --min-workers 0 --max-dead 100',
   ],
-  exits: { 0: 'healthy', 1: 'unhealthy, or it could not be found out' },
+  exits: { 0: 'healthy', 1: 'unhealthy, or the check failed' },
   async run(input) {
     const { flags, session, ui, io } = input;
     const { app } = await session.config();

@@ -20,20 +20,20 @@ const cancel = changeJobs(
 );
 
 const where =
-  'Only jobs that wait are touched: ready, delayed or between two attempts. Works where jobs are found by their ids: sqlite, postgres, redis.';
+  'Changes only waiting jobs: ready, delayed or between two attempts. Needs a backend that finds jobs by id: sqlite, postgres, redis.';
 const notAll = { 1: 'failed, or some of the jobs do not wait' };
 
 const promote = changeJobs(
   'promote',
   'promoted',
-  `A delayed job, or one that waits for its next attempt, takes the place that its age gives it. ${where}`,
+  `The job joins the ready jobs in order of age. ${where}`,
   notAll,
 );
 
 const remove = changeJobs(
   'remove',
   'removed',
-  `Nothing is left of them; \`longshore jobs cancel\` keeps the record. ${where}`,
+  `Deletes the jobs and their records. \`longshore jobs cancel\` keeps the record. ${where}`,
   notAll,
 );
 
@@ -41,7 +41,7 @@ const runAgain = change('jobs.runAgain', {
   path: 'jobs run-again',
   backends: 'ids',
   about:
-    'The payload has to be kept: that of a job that waits, runs or is a dead letter is, and with keepPayload: true that of one that is done. The new job has an idempotency key of its own, so that it runs though the first one is done.',
+    'The payload must still be stored: it is while a job waits, runs or is a dead letter, and after its end with keepPayload: true. The new job has a new idempotency key, so it runs even if the first job is done.',
   example: '0199a1b2-c3d4-7e5f',
   arg: idArgs[0],
   exits: { 2: 'the command line is wrong or the payload is not kept, and nothing was done' },
@@ -53,13 +53,13 @@ const update = defineCommand({
   path: 'jobs update',
   backends: 'ids',
   summary: lower(changeNamed('jobs.update').summary),
-  about: `What is not given stays, and so do its id and its attempts. A new payload is checked against the schema of the job; a member that reads [masked], as \`longshore jobs show\` prints it, keeps its value. ${where}`,
+  about: `Values that are not given stay, and so do the id and the attempts. A new payload is checked against the schema of the job; a member that reads [masked], as \`longshore jobs show\` prints it, keeps its value. ${where}`,
   args: idArgs,
   flags: {
     payload: payloadFlag,
     delay: {
       flags: '--delay <duration>',
-      text: 'run it so long after now',
+      text: 'run it after this time',
       parse: duration(),
       conflicts: ['runAt'],
     },
@@ -103,7 +103,7 @@ const pause = change('jobs.pause', {
   ...ofKind,
   path: 'jobs pause',
   about:
-    'Jobs can still be enqueued: they wait, and no attempt is spent, until `longshore jobs resume`. Other jobs of the queue go on.',
+    'Jobs can still be enqueued. They wait until `longshore jobs resume` and use up no attempts. Other jobs of the queue go on.',
   data: (job) => ({ job, paused: true }),
   next: (job) => `Go on with: longshore jobs resume ${job}`,
 });
@@ -111,7 +111,7 @@ const pause = change('jobs.pause', {
 const resume = change('jobs.resume', {
   ...ofKind,
   path: 'jobs resume',
-  about: 'What has waited comes at once. Does nothing to a job that is not paused.',
+  about: 'Waiting jobs become ready at once. Does nothing if the job is not paused.',
   data: (job) => ({ job, paused: false }),
 });
 
@@ -119,7 +119,7 @@ const closeBreaker = change('jobs.closeBreaker', {
   ...ofKind,
   path: 'jobs close-breaker',
   about:
-    'Forgets the failures in a row that have opened the breaker of the job. By itself it closes when a job succeeds that is tried. Does nothing to a breaker that is closed.',
+    'Resets the failures that have opened the breaker of the job. Without this command the breaker closes when a trial run succeeds. Does nothing if the breaker is closed.',
   data: (job) => ({ job, breaker: 'closed' }),
 });
 

@@ -54,7 +54,7 @@ const list = defineCommand({
   watched: true,
   summary: 'list jobs, newest first',
   about:
-    'All that is given must hold. Finished jobs are listed as long as the backend or the store keeps them. What only attempts tell (--worker, --error) is looked for job by job, and so are tenant, key, schedule and id on DynamoDB and table storage: that takes longer the more jobs there are.',
+    'Lists jobs that match all given filters. Finished jobs are listed while the backend or the store keeps their records. --worker and --error read every job, and so do tenant, key, schedule and id on DynamoDB and table storage: they are slow with many jobs.',
   flags: {
     ...filterFlags,
     ...pageFlags,
@@ -151,9 +151,9 @@ const showJob = defineCommand({
   backends: 'ids',
   summary: 'show one job with all its attempts',
   about:
-    'Who asked for it, why it waits, every attempt with its worker, the steps that it remembers, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',
+    'Shows its actor, why it waits, every attempt with its worker, its stored steps, the log of its handler, and the place in your code where it failed. --payload prints the payload if it is still stored; values under names that look like secrets are masked. Payloads of completed jobs are stored only with keepPayload: true.',
   args: idArgs,
-  flags: { payload: flag('--payload', 'print what the job was given, masked') },
+  flags: { payload: flag('--payload', 'print the payload, masked') },
   examples: [
     'longshore jobs show 0199a1b2-c3d4-7e5f',
     'longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --payload --json',

@@ -7,9 +7,9 @@ const make = defineCommand({
   path: 'keys new',
   summary: 'make a signing key',
   about:
-    'Prints 32 random bytes in the form of LONGSHORE_SIGNING_KEYS. It is a secret and stored nowhere: send it straight to where your secrets live. To rotate, append it (`old:...,new:...`), deploy everywhere, then move it to the front.',
+    'Prints 32 random bytes in the form of LONGSHORE_SIGNING_KEYS. The key is secret and not stored: put it into your secret store. To rotate, append it (`old:...,new:...`), deploy everywhere, then move it to the front.',
   flags: {
-    kid: flag('--kid <id>', 'its id, which travels in every message; by default k and the date', kid),
+    kid: flag('--kid <id>', 'its id, which is part of every message; by default k and the date', kid),
   },
   examples: ['longshore keys new', 'export LONGSHORE_SIGNING_KEYS="$(longshore keys new --kid k1)"'],
   async run({ flags, io }) {
@@ -22,7 +22,7 @@ const make = defineCommand({
 const list = defineCommand({
   path: 'keys list',
   summary: 'list the ids of the signing keys in use, never the keys',
-  about: 'The first signs, all verify.',
+  about: 'The first key signs. All keys verify.',
   examples: ['longshore keys list'],
   exits: { 1: 'failed, or there is no key' },
   async run({ session, ui }) {

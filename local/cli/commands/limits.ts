@@ -13,8 +13,8 @@ const list = defineCommand({
   needs: 'limits',
   summary: 'list the limits of jobs and queues, with who has a slot and who waits',
   about:
-    'Those that the app declares, and those that somebody uses, holds or waits for, by their keys: job:<name>:concurrency, queue:<name>:rate, with :<key> behind it where each key counts for itself. What is paused or stopped by a breaker stands there too.',
-  args: [{ name: '[prefix]', text: 'how their keys begin, all without it', parse: words }],
+    'Lists the limits that the app declares, and those that are in use, on hold or waited for, by their keys: job:<name>:concurrency, queue:<name>:rate, followed by :<key> if each key has its own limit. Paused jobs and open breakers are listed too.',
+  args: [{ name: '[prefix]', text: 'prefix of their keys; all by default', parse: words }],
   flags: pageFlags,
   examples: ['longshore limits', 'longshore limits job:shop.sync:', 'longshore limits --json'],
   async run({ args, flags, session, ui, io }) {
@@ -71,15 +71,15 @@ const reset = change('limits.reset', {
   backends: 'each',
   needs: 'limits',
   about:
-    'Jobs that have a slot go on, so that for a while more of them run than the limit says. Slots of workers that died end by themselves with their leases.',
+    'Running jobs are not stopped, so more jobs than the limit may run for a while. You need not reset slots of dead workers: they are freed when the lease ends.',
   example: 'job:shop.sync:concurrency:c-7',
   arg: { name: '<key>', text: 'key of a limit, whole, as `longshore limits` lists it', parse: words },
-  exits: { 3: 'nobody uses, holds or waits for it' },
+  exits: { 3: 'the limit is not in use' },
   async find(session, target) {
     const { limits } = await session.operator();
     const found = (await limits.list({ prefix: target, max: 1 })).limits.find(({ key }) => key === target);
     if (found && (found.used > 0 || found.heldUntil !== null || found.waiting > 0)) return { target, found };
-    throw notFound(`Nobody uses, holds or waits for a limit "${target}". See \`longshore limits\`.`);
+    throw notFound(`Limit "${target}" is not in use. See \`longshore limits\`.`);
   },
   question: (found) => ({ many: 1, text: `${stateText(found)} Free it?` }),
   data: (key) => ({ key, reset: true }),

@@ -20,7 +20,7 @@ const purge = defineCommand({
   asks: ({ flags }) => !isOwn(flags) && !flags.dryRun,
   summary: 'remove records of jobs that ended long ago',
   about:
-    "Workers do this by themselves with the store's own retention. Without a flag this command uses that retention too. With one of the two ages it removes only that kind of record. It always removes idempotency keys that are past their time.",
+    'Workers do this by themselves, with the retention of the store. Without a flag this command uses that retention too. With one of the two ages it removes only that kind of record. It always removes expired idempotency keys.',
   flags: {
     olderThan: flag(
       '--older-than <duration>',
@@ -134,7 +134,7 @@ const migrate = defineCommand({
   path: 'migrate',
   summary: 'bring the tables of the backend and its store up to date',
   about:
-    'Run it in a deployment, before the first worker starts. SQLite migrates whenever it is opened, so the command only opens it and says what happened. For dynamoStore() and tableStore() it makes a missing table. A backend without tables has nothing to do.',
+    'Run it in a deployment, before the first worker starts. SQLite migrates whenever it is opened, so the command only opens it and prints the result. For dynamoStore() and tableStore() it creates a missing table. Does nothing for a backend without tables.',
   examples: ['longshore migrate'],
   async run({ session }) {
     const backend = await session.backend();

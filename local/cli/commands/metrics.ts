@@ -19,10 +19,10 @@ export const metrics = defineCommand({
   path: 'metrics',
   summary: 'show how often each job ran lately, how long it took and how it ended',
   about:
-    'Workers and functions count, and write their numbers every 10 seconds to the backend or the store beside it. Attempts that ended well, were retried or died are `runs`; times are those of the handler, off by 5 % at most. A job that is slower or fails more than in its own last 30 days is named with the numbers. A narrow terminal shows less; --job and --json show all.',
+    'Workers and functions write their metrics every 10 seconds to the backend or the store beside it. `runs` counts attempts that completed, were retried or died. Times are those of the handler, with an error of at most 5 %. It also names jobs that are slower or fail more often than in their last 30 days. A narrow terminal shows fewer columns; --job and --json show all.',
   flags: {
     last: flag('--last <period>', 'hour (60 minutes), day (24 hours) or month (30 days)', period, 'hour'),
-    job: flag('--job <name>', 'only this job, with all its numbers', name),
+    job: flag('--job <name>', 'only this job, with all its metrics', name),
     queue: queueFlag,
   },
   examples: [

@@ -126,7 +126,7 @@ async function opened(flag: string, open: () => Promise<QueueBackend>): Promise<
 export const move = defineCommand({
   path: 'move',
   summary: 'drain a backlog from one backend into another',
-  about: `Ready and delayed jobs and dead letters move, with their ids, attempts, priorities, times and history, and their envelopes byte for byte. Completed jobs stay, and running ones stay until they end. A backend is ${addressText}. The move may be killed and started again: no job is lost, and none runs twice between backends that hold jobs. A broker may get some jobs twice. Nothing moves while a batch, a pause or a schedule made at run time would be left behind. See docs/operations.md.`,
+  about: `Moves ready and delayed jobs and dead letters, with their ids, attempts, priorities, times and history, and with unchanged envelopes. Completed jobs stay, and running jobs stay until they end. A backend is ${addressText}. You can kill the move and start it again: no job is lost, and on sqlite, postgres and redis none runs twice. A broker may get some jobs twice. It refuses to move while a batch, a pause or a schedule made at run time would be left behind. See docs/operations.md.`,
   flags: {
     from: flag('--from <backend>', 'where the jobs are', String),
     to: flag('--to <backend>', 'where they go', String),
@@ -137,7 +137,7 @@ export const move = defineCommand({
     'longshore move --from config --to ./longshore.config.redis.ts --queue mail --json',
   ],
   exits: {
-    1: 'failed, or something had to stay: the message or the counts say what',
+    1: 'failed, or some jobs had to stay: see the message or the counts',
     3: 'the queue that was asked for is not at the source',
   },
   async run(input) {
@@ -211,7 +211,7 @@ async function moveAlone(
     ).catch((error) => {
       if (longshoreCode(error) === 'CONFLICT') throw error; // nothing was begun
       note(
-        "The move was broken off. What it had in hand is in nobody's reach: run the same command again, it goes on from there.",
+        'The move was interrupted, and some jobs are held for it. Run the same command again to finish it.',
       );
       throw error;
     });

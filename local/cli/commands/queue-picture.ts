@@ -38,7 +38,7 @@ interface Whole extends Picture, OfBackend {
   readonly failures?: Awaited<ReturnType<typeof askEach>>['failures'];
 }
 
-export const queueArgs = [{ name: '[queues...]', text: 'only these', parse: name }];
+export const queueArgs = [{ name: '[queues...]', text: 'only these queues', parse: name }];
 
 const orders = ['name', 'oldest', 'ready', 'done', 'failed'] as const;
 type Order = (typeof orders)[number];

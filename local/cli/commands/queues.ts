@@ -26,7 +26,7 @@ const pause = change('queues.pause', {
 const resume = change('queues.resume', {
   path: 'resume',
   backends: 'queues',
-  about: 'Does nothing to a queue that is not paused.',
+  about: 'Does nothing if the queue is not paused.',
   example: 'mail',
   find: queueIn('resume a queue'),
   data: (queue) => ({ queue, paused: false }),
@@ -37,7 +37,7 @@ const clear = defineCommand({
   backends: 'queues',
   would: 'remove waiting jobs',
   summary: 'remove the waiting jobs of queues for good',
-  about: 'Ready and delayed jobs go; running ones and dead letters stay.',
+  about: 'Removes ready and delayed jobs. Running jobs and dead letters stay.',
   args: [{ name: '<queue...>', text: 'names of queues', parse: name }],
   examples: ['longshore clear mail --yes'],
   exits: {
@@ -75,7 +75,7 @@ const reap = defineCommand({
   path: 'reap',
   backends: 'each',
   summary: 'take back the jobs of workers that died',
-  about: 'Workers do this by themselves every few seconds. Use it where no worker runs.',
+  about: 'Workers do this by themselves every few seconds. Use it if no worker runs.',
   args: [{ name: '[queues...]', text: 'by default all', parse: name }],
   examples: ['longshore reap', 'longshore reap mail --json'],
   exits: { 3: 'a queue that was named is not there' },

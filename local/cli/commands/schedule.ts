@@ -38,7 +38,7 @@ const lastColumn: Column<Row> = {
     last == null
       ? lastId === null
         ? 'none'
-        : 'kept no more'
+        : 'record deleted'
       : last.kind === 'skipped'
         ? `skipped (${last.reason})`
         : `${last.status} ${tookText(last)}${last.slow ? ', slow' : ''}`.trim(),
@@ -67,11 +67,11 @@ const columnsAt = (now: number): readonly Column<Row>[] => [
 const list = defineCommand({
   path: 'schedule list',
   summary: "list the app's schedules and when they are due next",
-  about: 'Read from the config; no backend is opened without --last.',
+  about: 'Reads the config. Opens a backend only with --last.',
   flags: {
     last: flag(
       '--last',
-      'ask the backend how the last moment of each went, whether it is paused, and for those made at run time',
+      'ask the backend for the last run of each, its pause, and the schedules made at run time',
     ),
   },
   examples: ['longshore schedule list', 'longshore schedule list --last'],
@@ -108,7 +108,7 @@ const runNow = change('schedules.run', {
   ...inBoth,
   path: 'schedule run',
   about:
-    'Its planned times stay as they are. Takes one in code or one made at run time, as pause and resume do.',
+    'Its scheduled times do not change. Like pause and resume, it takes schedules in code and those made at run time.',
   async find(session, target) {
     const wanted = await jobOfSchedule(session, target);
     const { name, queue } = (await session.config()).app.jobs.get(wanted) ?? { name: null, queue: null };
@@ -121,7 +121,7 @@ const pause = change('schedules.pause', {
   ...inBoth,
   path: 'schedule pause',
   about:
-    'Its job is not enqueued until `longshore schedule resume`. What falls due meanwhile is left out for good, whatever its missed says; jobs that are enqueued already run.',
+    'Its job is not enqueued until `longshore schedule resume`. Runs that fall due meanwhile are skipped, even with `missed: all`. Jobs that are already enqueued still run.',
   data: (schedule) => ({ schedule, paused: true }),
   next: (schedule) => `Go on with: longshore schedule resume ${schedule}`,
 });
@@ -129,7 +129,7 @@ const pause = change('schedules.pause', {
 const resume = change('schedules.resume', {
   ...inBoth,
   path: 'schedule resume',
-  about: 'Its next planned time is the first after now. Does nothing to a schedule that is not paused.',
+  about: 'The next run is the first that is due after now. Does nothing if the schedule is not paused.',
   data: (schedule) => ({ schedule, paused: false }),
 });
 
@@ -137,9 +137,9 @@ const tick = defineCommand({
   path: 'tick',
   summary: 'enqueue the jobs of schedules whose time has come since the last tick',
   about:
-    'Workers tick by themselves. Use it from a cron job or a timer where no worker runs. Each moment is enqueued once, however many processes tick. Looks at the alerts of the app too.',
+    'Workers tick by themselves. If no worker runs, call it from a cron job or a timer. Each run is enqueued once, even if several processes tick. It also evaluates the alerts of the app.',
   examples: ['longshore tick --json'],
-  exits: { 1: 'failed, or some schedule could not be enqueued; the next tick tries it again' },
+  exits: { 1: 'failed, or a job could not be enqueued; the next tick tries again' },
   async run({ session }) {
     const client = await session.client();
     const { app } = client;
@@ -202,10 +202,10 @@ function storedText(ui: Ui, page: Page | null, now: number): string {
 const stored = defineCommand({
   path: 'schedule stored',
   summary: 'list the schedules that were made at run time',
-  about: 'By name. Those in code are in `longshore schedule list`.',
+  about: 'Sorted by name. `longshore schedule list` lists those in code.',
   flags: {
     max: flag('--max <n>', 'at most this many, up to 1000', integer(1, 1_000), '100'),
-    after: flag('--after <name>', 'those behind this name', name),
+    after: flag('--after <name>', 'list the schedules after this name', name),
   },
   examples: ['longshore schedule stored', 'longshore schedule stored --max 1000 --json'],
   async run({ flags: { max, after }, session, ui, io }) {
@@ -221,7 +221,7 @@ const upsert = defineCommand({
   path: 'schedule upsert',
   summary: 'make a schedule at run time, or change one',
   about:
-    'What is not given gets its default, also where the schedule is there. With the same timing its planned times stay, with another one they begin now. The payload is checked against the schema of the job. A name in code is refused.',
+    'Values that are not given get their defaults, also if the schedule exists. With the same timing its scheduled times stay; with a new timing they start from now. The payload is checked against the schema of the job. Refuses the name of a schedule in code.',
   args: [...nameArgs, { name: '<job>', text: 'name of a job of the app', parse: name }],
   flags: {
     payload: {
@@ -268,7 +268,7 @@ const upsert = defineCommand({
 
 const remove = change('schedules.remove', {
   path: 'schedule remove',
-  about: 'Jobs that it has enqueued stay.',
+  about: 'Jobs that it has already enqueued stay.',
   example: 'remind-7',
   arg: nameArgs[0],
   exits: { 3: 'no schedule of this name was made at run time' },

@@ -17,7 +17,7 @@ export const filterFlags = {
   tenant: flag('--tenant <id>', 'only of this tenant', words),
   key: flag('--key <key>', 'only with this idempotency key', idempotencyKey),
   schedule: flag('--schedule <name>', 'only those that this schedule enqueued', name),
-  worker: flag('--worker <name>', 'only those of which an attempt ran on this worker or host', words),
+  worker: flag('--worker <name>', 'only those with an attempt on this worker or host', words),
   error: flag('--error <text>', 'only with this text in an error; case counts', words),
   id: flag('--id <prefix>', 'only those whose id begins with it', id),
   olderThan: flag('--older-than <duration>', 'only those enqueued at least this long ago', duration()),
@@ -83,7 +83,7 @@ export const firstJobs = (
 
 export const pageFlags = {
   max: maxFlag,
-  after: flag('--after <cursor>', 'go on where an earlier list has ended', words),
+  after: flag('--after <cursor>', 'the next page, with the `next` of the page before', words),
 } as const;
 
 interface Pages<Row> {

@@ -21,9 +21,9 @@ export const noSchedule = { 3: 'the app has no such schedule' };
 
 export const showSchedule = defineCommand({
   path: 'schedule show',
-  summary: 'show the last runs of a schedule, and the moments it left out',
+  summary: 'show the last runs of a schedule, and its skipped runs',
   about:
-    'In code or made at run time. A run is slow when it took more than twice the median of the completed ones here, of which there are at least five. Runs are listed as long as their records are kept, moments without a job as the last fifty entries.',
+    'Takes schedules in code and those made at run time. A run is slow if it took more than twice the median of the completed runs listed; that needs at least five of them. Runs are listed while their records are kept, and skipped runs up to the last fifty.',
   args: nameArgs,
   flags: { max: maxFlag },
   examples: [
@@ -59,7 +59,7 @@ export const showSchedule = defineCommand({
     const nothing =
       lastId === null
         ? 'Nothing has fallen due yet.'
-        : `The records of its jobs are kept no more. The last one was ${lastId}.`;
+        : `The records of its jobs have been deleted. The last job was ${lastId}.`;
     const table = entries.length > 0 ? ui.table(entries, entryColumns) : nothing;
     const none = { schedule: schedule.name, checkedAt, nextAt, pausedAt, lastId, entries };
     return { data: { ...(found ?? none), ...(info && { stored: info }) }, text: `${facts}\n\n${table}` };

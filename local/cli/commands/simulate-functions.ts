@@ -18,7 +18,7 @@ export const simulateFunctions = defineCommand({
   path: 'simulate functions',
   summary: 'run your Azure Functions on this machine, behind Service Bus, as their host would',
   about:
-    'Loads the main file of the function app (which calls azure()) into this process, through the real @azure/functions, and gives it messages of a Service Bus in this process by the rules of the host: one message per call, completed when it returns, abandoned when it throws, locks renewed, timers, HTTP. Numbers come from host.json. The queues are those that the app registers, each with its `-failed`; every setting that a trigger names as its connection leads there and not to Azure. Other settings are the environment. Ctrl-C ends it. Needs @azure/functions, @azure/service-bus and rhea.',
+    'Loads the main file of the function app (which calls azure()) into this process, through the real @azure/functions, and gives it messages of a Service Bus in this process by the rules of the host: one message per call, completed when it returns, abandoned when it throws, locks renewed, timers, HTTP. Limits such as the concurrency come from host.json. It has the queues that the app registers, each with its `-failed`. Every connection setting of a trigger leads to this Service Bus and not to Azure. All other settings come from the environment. Ctrl-C ends it. Needs @azure/functions, @azure/service-bus and rhea.',
   args: [
     {
       name: '[entry]',

@@ -44,13 +44,13 @@ const status = defineCommand({
   backends: 'each',
   summary: 'show every queue with its counts',
   about:
-    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. Jobs that are paused or stopped by their breaker are listed below. Of several backends one that offers no administration is left out, and one that does not answer is named. With --watch it is `longshore top`.',
+    'Lists every queue of the app, used or not. `oldest ready` shows how late the workers are. Paused jobs and jobs with an open breaker are listed below. With several backends it skips those without administration, and reports those that do not answer. --watch is the same as `longshore top`.',
   args: queueArgs,
   flags: {
     ...watchFlags,
     sort: flag(
       '--sort <column>',
-      `most first by ${orders.join(', ')}; by default as the app has them`,
+      `highest first, by ${orders.join(', ')}; by default in the order of the app`,
       order,
     ),
   },
@@ -102,12 +102,12 @@ const top = defineCommand({
   path: 'top',
   summary: 'watch queues, their rates and what runs, live',
   about:
-    'The same as `longshore status --watch`. Rates are per minute, and p95 is the wait of 95 % of the jobs, where numbers are kept; else it shows the change of `ready`. Workers tell of 20 running jobs each, functions of none. Arrows and page keys scroll, s sorts by name, oldest, ready, done or failed, q ends. Without a terminal it prints a line for each queue, and with --json an object for each look.',
+    'The same as `longshore status --watch`. Rates are per minute, and p95 is the 95th percentile of the waiting time. Without metrics it shows the change of `ready` instead. It shows up to 20 running jobs per worker, and none of functions. Arrows and page keys scroll, s sorts by name, oldest, ready, done or failed, q ends. Without a terminal it prints a line per queue, and with --json an object, at each interval.',
   args: queueArgs,
   flags: {
     every: {
       flags: '--every <duration>',
-      text: 'how often to look',
+      text: 'how often to refresh',
       parse: duration(200),
       fallback: defaultEveryMs,
       fallbackText: '2s',

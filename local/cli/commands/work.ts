@@ -29,7 +29,7 @@ const logFlag = flag(
 
 const logLevelFlag = flag(
   '--log-level <level>',
-  'debug (also what begins, and what waits), info, warn or error',
+  'debug (also started and waiting jobs), info, warn or error',
   oneOf(logLevels),
   'info',
 );
@@ -45,8 +45,12 @@ export const workFlags = {
   maxJobs: flag('--max-jobs <n>', 'stop after this many jobs', integer(1)),
   maxRuntime: flag('--max-runtime <duration>', 'stop after this time', duration(1)),
   maxMemory: flag('--max-memory <size>', 'stop when the process is larger', size),
-  lease: flag('--lease <duration>', 'when the jobs of a dead worker go to another one (30s)', duration(100)),
-  anyQueue: flag('--any-queue', 'also queues that the app does not name'),
+  lease: flag(
+    '--lease <duration>',
+    'when the jobs of a dead worker are run by another one (30s)',
+    duration(100),
+  ),
+  anyQueue: flag('--any-queue', 'also accept queues that the app does not declare'),
   schedules: flag('--no-schedules', 'enqueue nothing by schedule'),
   metricsPort: flag(
     '--metrics-port <port>',
@@ -55,7 +59,7 @@ export const workFlags = {
   ),
   metricsHost: flag(
     '--metrics-host <address>',
-    'the address for that; another than a loopback address needs LONGSHORE_METRICS_KEY (127.0.0.1)',
+    'the address for that; any other than a loopback address needs LONGSHORE_METRICS_KEY (127.0.0.1)',
     String,
   ),
   log: logFlag,
@@ -75,7 +79,7 @@ export const work = defineCommand({
   path: 'work',
   summary: 'run a worker until it is stopped',
   about:
-    'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may end, and the rest is released. A second one ends the worker at once. On a terminal the last line says what runs for longer than a second, and how far it is; not with --log json.',
+    'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may finish, and the others are released. A second one ends the worker at once. On a terminal the last line shows jobs that run for longer than a second, with their progress; not with --log json.',
   args: [{ name: '[queues...]', text: 'by default every queue that the app names', parse: name }],
   flags: workFlags,
   examples: [
@@ -227,13 +231,13 @@ export const dev = defineCommand({
   path: 'dev',
   summary: 'run a worker for development: readable logs, a dashboard, restarts on change',
   about:
-    'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code, also for a file of another package of a monorepo, one that is replaced, and a new one beside it. Beside it runs the dashboard, with buttons that kill the worker, freeze it or deliver a job twice: its link is printed at the start. With --no-watch or --json the worker runs once and alone in this process, for a debugger or a script.',
+    'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code. That includes files of other packages of a monorepo, replaced files, and new files beside them. The dashboard runs too, with buttons that kill or freeze the worker or deliver a job twice; its link is printed at the start. With --no-watch or --json only the worker runs, in this process, for a debugger or a script.',
   args: [{ name: '[queues...]', text: 'by default every queue that the app names', parse: name }],
   flags: {
     concurrency: { ...workFlags.concurrency, fallback: 4, fallbackText: '4' },
     lease: {
       ...workFlags.lease,
-      text: 'when the jobs of a dead worker are run again; longer where you stop at breakpoints',
+      text: 'when the jobs of a dead worker are run again; use a longer time for breakpoints',
       fallback: 5_000,
       fallbackText: '5s',
     },

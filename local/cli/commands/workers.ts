@@ -45,8 +45,8 @@ const list = defineCommand({
   path: 'workers',
   backends: 'each',
   watched: true,
-  summary: 'list the workers with what they run',
-  about: `A worker writes a heartbeat when it starts and every 5 seconds, and takes itself off the list when it stops. It is healthy when it was seen within 15 seconds, unhealthy within a minute, and gone after that; after 5 minutes it is forgotten. Each tells of 20 running jobs at most, longest first: id, job and startedAt. One that takes no more jobs, because it is stopping, is draining. Functions of Lambda and Azure write none.`,
+  summary: 'list the workers with their running jobs',
+  about: `A worker writes a heartbeat when it starts and every 5 seconds, and removes itself when it stops. It is healthy if its last heartbeat is at most 15 seconds old, unhealthy up to a minute, and gone after that; after 5 minutes it is removed. It is draining while it stops and takes no more jobs. A heartbeat lists up to 20 running jobs, longest first: id, job and startedAt. Functions on Lambda and Azure write no heartbeats.`,
   flags: {
     since: {
       flags: '--since <duration>',
@@ -55,7 +55,7 @@ const list = defineCommand({
       fallback: forgetWorkerMs,
       fallbackText: '5m',
     },
-    sort: flag('--sort <column>', `most first by ${orders.join(', ')}; by default oldest first`, order),
+    sort: flag('--sort <column>', `highest first, by ${orders.join(', ')}; by default oldest first`, order),
   },
   examples: [
     'longshore workers',
@@ -124,7 +124,7 @@ const drain = change('workers.drain', {
   path: 'workers drain',
   backends: 'each',
   about:
-    'It hears of it with its next heartbeat, within 5 seconds, lets its jobs end and stops as after a signal. Whatever supervises its process may start another one.',
+    'The worker sees the request at its next heartbeat, within 5 seconds. It finishes its jobs and stops, as after a signal. A process supervisor may start a new one.',
   example: 'app-1:4711',
   arg: { text: 'as `longshore workers` shows it, or its id, or how that begins', parse: words },
   async find(session, given) {

@@ -37,8 +37,8 @@ export const queueFlag = flag('--queue <name>', 'only of this queue', name);
 export const maxFlag = flag('--max <n>', 'at most this many, up to 10000', integer(1, 10_000), '20');
 
 export const watchFlags = {
-  watch: flag('--watch', 'go on looking, until q or Ctrl-C'),
-  every: flag('--every <duration>', 'how often to look with --watch (2s)', duration(200)),
+  watch: flag('--watch', 'refresh until q or Ctrl-C'),
+  every: flag('--every <duration>', 'how often to refresh with --watch (2s)', duration(200)),
 } as const;
 
 /** The interval of `--watch`; `null` = look once. Throws `USAGE` for `--every` without `--watch`. */

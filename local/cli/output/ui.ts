@@ -77,7 +77,7 @@ export function createUi(options: { colour: boolean; columns: number | null }) {
     return lines.map((line) => `    ${style === null ? line : paint(style, line)}`);
   }
 
-  /** `name   value` lines; a `null` value leaves its line out. On a terminal a long value goes on under itself. */
+  /** `name   value` lines; `null` values are left out. On a terminal long values are wrapped. */
   function facts(pairs: readonly (readonly [string, string | null])[]): string {
     const shown = pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null);
     const longest = Math.max(0, ...shown.map(([name]) => name.length));

@@ -167,7 +167,7 @@ describe('dead letters', () => {
     });
     expect(await cli(cwd, ['dead', 'retry', '--all', '--max', '4'])).toMatchObject({
       code: 0,
-      stdout: '4 dead letters retried. There are more of them.\n',
+      stdout: '4 dead letters retried. There are more.\n',
     });
   });
 });
@@ -208,7 +208,7 @@ describe('audit', () => {
     const cwd = project({ 'longshore.config.ts': bank });
     const [id] = await died(cwd, [{ invoice: 'bad1' }]);
     const env = { LONGSHORE_ACTOR: 'ann' };
-    expect((await cli(cwd, ['audit'])).stdout).toBe('Nobody has done anything yet.\n');
+    expect((await cli(cwd, ['audit'])).stdout).toBe('The audit log is empty.\n');
     await cli(cwd, ['dead', 'retry', '--all', '--job', 'pay'], { env });
     await cli(cwd, ['pause', 'default'], { env });
     await cli(cwd, ['jobs', 'run-again', id!], { env });

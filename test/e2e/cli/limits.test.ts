@@ -103,7 +103,7 @@ describe('limits reset', () => {
       'no worker is running for queue default; only a function could take the job',
     ]);
     const again = await cli(cwd, ['limits', 'reset', key, '--yes']);
-    expect(again).toMatchObject({ code: 3, stderr: /^NOT_FOUND: Nobody uses, holds or waits for/ });
+    expect(again).toMatchObject({ code: 3, stderr: /^NOT_FOUND: Limit ".*" is not in use/ });
     const { entries } = (await json(cwd, ['audit'])).data as { entries: Record<string, unknown>[] };
     expect(entries[0]).toMatchObject({ action: 'limit.reset', target: key, phase: 'done', count: 1 });
   });

@@ -82,8 +82,8 @@ describe('schedule show', () => {
     await keys.release('schedule:hourly', 'test', { value, keepUntil: Date.now() + 86_400_000 });
     await backend.close();
     const { stdout } = await cli(cwd, ['schedule', 'show', 'hourly']);
-    expect(stdout).toContain('The records of its jobs are kept no more. The last one was job-7.');
-    expect((await cli(cwd, ['schedule', 'list', '--last'])).stdout).toMatch(/kept no more$/m);
+    expect(stdout).toContain('The records of its jobs have been deleted. The last job was job-7.');
+    expect((await cli(cwd, ['schedule', 'list', '--last'])).stdout).toMatch(/record deleted$/m);
     const dry = await json(cwd, ['purge', '--dry-run', '--older-than', '1d']);
     expect(dry.data).toMatchObject({ exact: false });
   });
