@@ -67,7 +67,7 @@ export interface OperatorHost {
 export const noDeadLetter = (id: string): LongshoreError =>
   new LongshoreError(
     'NOT_FOUND',
-    `There is no dead letter ${JSON.stringify(id.slice(0, 128))} here. It may run again, or have been discarded.`,
+    `There is no dead letter ${JSON.stringify(id.slice(0, 128))} here. It may have been retried or discarded.`,
   );
 
 /** An audit entry names at most this many ids. */

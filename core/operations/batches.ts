@@ -28,34 +28,31 @@ const members = {
 const batch: Resource<Batch> = {
   noun: 'batch',
   parameter: 'id',
-  text: 'id of a batch, whole',
+  text: 'whole id of a batch',
   check: (client, id) => mustExist(batch, client, id),
   find: async ({ batches }, id) => (batchPattern.test(id) ? batches.get(id) : null),
   // The children may be of any job, and the batch does not record of which.
   needs: 'all jobs',
   owners: ({ tenantId }) => [{ tenantId }],
   shape: named('Batch', object(members)),
-  origin: 'batch() has told it',
-  notKept: [
-    501,
-    'Expected a queue that keeps batches, got one that does not. Look at the jobs by their ids.',
-  ],
+  origin: 'batch() returned it',
+  notKept: [501, 'This queue keeps no batches. Look up the jobs by their ids.'],
 };
 
 export const batches = {
   get: look({
-    summary: 'How far a batch is',
+    summary: 'Progress of a batch',
     subject: batch,
     http: { route: 'GET /batches/{id}', operationId: 'getBatch' },
     run: (client, id: string) => client.batches.get(id),
   }),
   show: look({
-    summary: 'How far a batch is, with what it calls at its end',
+    summary: 'Progress of a batch, with its callbacks',
     subject: batch,
     run: async (client, id: string) => showBatch(client, id),
   }),
   children: look({
-    summary: 'The children of a batch by their numbers, with why they failed',
+    summary: 'The children of a batch by number, with their errors',
     subject: batch,
     async run(client, id: string, request?: ChildrenRequest) {
       const page = await batchChildren(client, id, request);
@@ -64,7 +61,7 @@ export const batches = {
     },
   }),
   list: look({
-    summary: 'Batches, the newest first, with how far they are',
+    summary: 'Batches, newest first, with their progress',
     run: (client, page?: { readonly after?: string; readonly max?: number }) => client.batches.list(page),
   }),
   cancel: change({
@@ -73,14 +70,14 @@ export const batches = {
     subject: batch,
     http: { route: 'POST /batches/{id}/cancel', operationId: 'cancelBatch' },
     run: (client, id: string) => client.batches.cancel(id),
-    done: 'Cancelled: children that wait never run, and those that run are told to abort.',
-    nothing: 'All of its children have ended: there is nothing to cancel any more.',
+    done: 'Cancelled: children that wait never run, and those that run are aborted.',
+    nothing: 'All children of this batch have ended, so it cannot be cancelled.',
     returned: (result) => result === 'cancelled',
     lasts: true,
   }),
   retryFailed: change({
     action: 'batch.retry',
-    summary: 'Run the children of a batch again that are dead letters',
+    summary: 'Retry the children of a batch that are dead letters',
     subject: batch,
     run: (client, id: string) => client.batches.retryFailed(id),
     http: {
@@ -96,7 +93,7 @@ export const batches = {
     },
     done: (retried) =>
       retried === 0
-        ? 'None of its children is a dead letter, so none runs again.'
+        ? 'No child of this batch is a dead letter, so none runs again.'
         : `${retried} ${retried === 1 ? 'child runs' : 'children run'} again.`,
     lasts: true, // a batch may have a million failed children
   }),

@@ -19,7 +19,7 @@ const job = object({
 const chain: Resource<Chain> = {
   noun: 'chain',
   parameter: 'id',
-  text: 'id of a chain, whole',
+  text: 'whole id of a chain',
   check: (client, id) => mustExist(chain, client, id),
   find: async ({ chains }, id) => (chainPattern.test(id) ? chains.get(id) : null),
   owners({ links }) {
@@ -46,29 +46,26 @@ const chain: Resource<Chain> = {
       }),
     })),
   }),
-  origin: 'chain() has told it',
-  notKept: [
-    501,
-    'Expected a queue that keeps records of its jobs, got one that does not. Nothing is known of chains there.',
-  ],
+  origin: 'chain() returned it',
+  notKept: [501, 'This queue keeps no records of jobs, so it cannot show chains.'],
 };
 
 export const chains = {
   get: look({
-    summary: 'How far a chain is',
+    summary: 'Progress of a chain',
     subject: chain,
     http: { route: 'GET /chains/{id}', operationId: 'getChain' },
     run: (client, id: string) => client.chains.get(id),
   }),
   cancel: change({
     action: 'chain.cancel',
-    summary: 'Cancel the link of a chain that waits or runs, so that no further one begins',
+    summary: 'Cancel a chain: the current link is cancelled, and no further link begins',
     subject: chain,
     http: { route: 'POST /chains/{id}/cancel', operationId: 'cancelChain' },
     run: (client, id: string) => client.chains.cancel(id),
     done: 'Cancelled: no further link begins.',
-    later: 'The worker of the link that runs is told to abort it, and may finish first.',
-    nothing: 'The chain has ended: there is nothing to cancel any more.',
+    later: 'The running link is asked to abort, and may finish first.',
+    nothing: 'The chain has ended, so it cannot be cancelled.',
     returned: (result) => result as Exclude<typeof result, 'unknown'>,
   }),
 };

@@ -33,15 +33,15 @@ const letter: Subject = { noun: 'dead letter', parameter: 'id', text: 'id of its
 
 export const deadLetters = {
   page: look({
-    summary: 'Dead letters, the newest first',
+    summary: 'Dead letters, newest first',
     run: async (client, asked: DeadLetterFilter, page?: { max?: number; after?: string }) =>
       newestItems(selectedIn(client), asked, page),
   }),
   groups: look({
-    summary: 'Dead letters by what they died of',
+    summary: 'Dead letters, grouped by error',
     run: async (client, asked: DeadLetterFilter, max?: number) => groupsOf(selectedIn(client), asked, max),
   }),
-  show: look({ summary: 'A dead letter with all that is known of it', subject: letter, run: show }),
+  show: look({ summary: 'A dead letter with its payload and attempts', subject: letter, run: show }),
   retry: withOwnEntries({
     action: 'dead.retry',
     summary: 'Make dead letters ready again',

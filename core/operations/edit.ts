@@ -72,7 +72,7 @@ async function signedEdit(
   if (diedAt !== undefined && letter.diedAt !== diedAt)
     throw new LongshoreError(
       'CONFLICT',
-      `Somebody was faster: job ${letter.id} was made ready meanwhile, and has died again. Look at the letter as it is now.`,
+      `Job ${letter.id} was retried meanwhile, and has died again. Reload the dead letter and edit it again.`,
     );
   const { envelope, job } = editableOf(client, letter);
   const now = await nowOf(client);
@@ -100,7 +100,7 @@ export const isExpired = ({ expiresAt }: Envelope, now: number): boolean =>
   expiresAt != null && expiresAt <= now;
 
 export const expiredText =
-  'It has expired, and would expire again at once. Give it a new expiry (expiresInMs, --expires-in).';
+  'It has expired, and would expire again at once. Set a new expiry (expiresInMs, --expires-in).';
 
 /**
  * An edited payload, in which each member that still reads `[masked]` gets its old value back.
@@ -124,7 +124,7 @@ function restored(given: unknown, old: unknown, path: string): unknown {
       const at = `${path}.${name}`.slice(0, 120);
       throw new LongshoreError(
         'PAYLOAD',
-        `Expected a value at ${at}, got ${maskedSign}: the old payload has none there that could be kept. Write the value.`,
+        `Expected a value at ${at}, got ${maskedSign}: the old payload has no value there to keep. Enter the value.`,
       );
     }),
   );

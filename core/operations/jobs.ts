@@ -27,11 +27,11 @@ const kind: Subject = {
   check: (client, name) => void limitsFor(client, name),
 };
 
-const waits = 'The job does not wait any more: it runs, has ended or was removed.';
+const waits = 'The job is no longer waiting: it runs, has ended or was removed.';
 
 /** The audit entry for an enqueue. */
 export const enqueuedEntry = ({ id, duplicate }: Pick<EnqueuedJob, 'id' | 'duplicate'>) =>
-  duplicate ? ([0, `job ${id} stands for it`] as const) : ([1, `enqueued as ${id}`] as const);
+  duplicate ? ([0, `job ${id} is already active`] as const) : ([1, `enqueued as ${id}`] as const);
 
 export const jobs = {
   get: look({
@@ -51,8 +51,8 @@ export const jobs = {
       answer: { shape: cancelled, of: (status, id) => ({ id, status }) },
     },
     done: 'Cancelled.',
-    later: 'Its worker is told to abort it, and may finish first.',
-    nothing: 'The job has ended: there is nothing to cancel any more.',
+    later: 'The running job is asked to abort, and may finish first.',
+    nothing: 'The job has ended, so it cannot be cancelled.',
   }),
   runAgain: change({
     action: 'job.run-again',
@@ -65,7 +65,7 @@ export const jobs = {
   }),
   promote: changeEach({
     action: 'job.promote',
-    summary: 'Let a job that is delayed, or waits for its next attempt, run now',
+    summary: 'Run a delayed job, or one that waits for its next attempt, now',
     subject: job,
     run: (client, id: string) => client.promote(id),
     http: {
@@ -79,7 +79,7 @@ export const jobs = {
   }),
   update: change({
     action: 'job.update',
-    summary: 'Change a job that waits; what is left out stays',
+    summary: 'Change a waiting job; members that are left out stay',
     subject: job,
     run: (client, id: string, change: JobChange<unknown>) => updateJob(client, null, id, change, unmasked),
     http: {
@@ -95,7 +95,7 @@ export const jobs = {
   }),
   remove: changeEach({
     action: 'job.remove',
-    summary: 'Take a job that waits out of the queue, with its record',
+    summary: 'Remove a waiting job and its record',
     subject: job,
     run: (client, id: string) => client.remove(id),
     http: {
@@ -109,26 +109,26 @@ export const jobs = {
   }),
   pause: change({
     action: 'job.pause',
-    summary: 'Let no job of this name begin until it is resumed',
+    summary: 'Pause all jobs of this name, until they are resumed',
     subject: kind,
     run: (client, name: string) => pauseJob(client, name),
-    done: (_, name) => `${name} is paused: running jobs end, and within 5 s no other begins.`,
-    already: 'It was paused already.',
+    done: (_, name) => `${name} is paused: running jobs end, and no other starts after 5 s.`,
+    already: 'It was already paused.',
   }),
   resume: change({
     action: 'job.resume',
-    summary: 'Let the jobs of this name begin again',
+    summary: 'Resume all jobs of this name',
     subject: kind,
     run: (client, name: string) => resumeJob(client, name),
-    done: (_, name) => `${name} goes on: its jobs that wait come now.`,
+    done: (_, name) => `${name} is resumed: its waiting jobs are ready.`,
     already: 'It was not paused.',
   }),
   closeBreaker: change({
     action: 'job.close-breaker',
-    summary: 'Forget the failures of a job, so that all that wait for its breaker run',
+    summary: 'Close the breaker of a job, so that its waiting jobs run',
     subject: kind,
     run: (client, name: string) => closeBreaker(client, name),
-    done: (_, name) => `The failures of ${name} are forgotten: its jobs that wait come now.`,
+    done: (_, name) => `The breaker of ${name} is closed: its waiting jobs are ready.`,
     already: 'It had no failures.',
   }),
   stopped: look({
@@ -144,7 +144,7 @@ async function runAgain(client: Client, id: string): Promise<EnqueuedJob> {
   if (envelope.identifier !== id)
     throw new LongshoreError(
       'ENVELOPE',
-      `What is kept of job ${id} is signed for job ${envelope.identifier}: it was copied.`,
+      `The stored payload of job ${id} is signed for job ${envelope.identifier}: it was copied.`,
     );
   const job = client.app.jobs.get(envelope.job);
   if (!job)
@@ -176,5 +176,5 @@ async function bodyOf(client: Client, id: string): Promise<string> {
 
 const notKept = (id: string): LongshoreError =>
   wrongOption(
-    `the payload of job ${JSON.stringify(id.slice(0, 128))} to be kept, found none. Define its job with keepPayload: true to keep the payloads of jobs that are done`,
+    `a stored payload of job ${JSON.stringify(id.slice(0, 128))}, found none. Define the job with keepPayload: true to keep the payloads of completed jobs`,
   );

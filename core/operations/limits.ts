@@ -41,7 +41,7 @@ export const limits = {
   }),
   reset: change({
     action: 'limit.reset',
-    summary: 'Free the slots of a limit, and let the jobs that wait for it come',
+    summary: 'Free the slots of a limit, and make the jobs that wait for it ready',
     subject: {
       noun: 'limit',
       parameter: 'name',
@@ -59,8 +59,8 @@ export const limits = {
       await wakeAll(client, key);
       return changed;
     },
-    done: 'Free again: the jobs that wait for it come now.',
-    already: 'Nothing was in use, and nothing was held.',
+    done: 'All slots are free, and the jobs that waited for it are ready.',
+    already: 'No slot was in use, and it was not on hold.',
   }),
 };
 

@@ -27,21 +27,21 @@ const queue: Subject = {
 export const queues = {
   pause: change({
     action: 'queue.pause',
-    summary: 'Let no job of a queue begin until it is resumed',
+    summary: 'Pause a queue, until it is resumed',
     subject: queue,
     run: (client, name: string) => adminOf(client).setPaused(name, true),
-    done: (_, name) => `${name} is paused: running jobs end, and no other begins.`,
+    done: (_, name) => `${name} is paused: running jobs end, and no other starts.`,
   }),
   resume: change({
     action: 'queue.resume',
-    summary: 'Let the jobs of a paused queue begin again',
+    summary: 'Resume a paused queue',
     subject: queue,
     run: (client, name: string) => adminOf(client).setPaused(name, false),
     done: (_, name) => `${name} goes on.`,
   }),
   clear: change({
     action: 'queue.clear',
-    summary: 'Remove the jobs of a queue that wait',
+    summary: 'Remove the waiting jobs of a queue',
     subject: queue,
     run: (client, name: string) => clearQueue(client, name),
     done: (count, name) => `${count} waiting ${count === 1 ? 'job' : 'jobs'} removed from ${name}.`,
@@ -70,9 +70,9 @@ const seenOn = async ({ app, stores }: Client): Promise<readonly string[]> =>
 export const workers = {
   drain: change({
     action: 'worker.drain',
-    summary: 'Ask a worker to take no more jobs, and to stop when its own have ended',
+    summary: 'Drain a worker: it takes no more jobs, and stops when its jobs have ended',
     subject: worker,
     run: (client, id: string) => drainWorker(client, id),
-    done: 'It hears of it with its next heartbeat: then it takes no more jobs, and stops when its own have ended.',
+    done: 'At its next heartbeat it stops taking jobs. It stops when its running jobs have ended.',
   }),
 };

@@ -42,7 +42,7 @@ export const schedules = {
   }),
   run: change({
     action: 'schedule.run',
-    summary: 'Enqueue the job of a schedule now, beside its moments',
+    summary: 'Enqueue the job of a schedule now, in addition to its scheduled runs',
     subject: schedule,
     async run(client, name: string) {
       const inCode = client.app.schedules.find((one) => one.name === name);
@@ -65,11 +65,11 @@ export const schedules = {
     },
     entry: enqueuedEntry,
     returned: ({ id }) => id,
-    done: (_, name) => `The job of ${name} is enqueued, beside its own moments.`,
+    done: (_, name) => `The job of ${name} is enqueued. Its scheduled runs do not change.`,
   }),
   pause: change({
     action: 'schedule.pause',
-    summary: 'Leave out the moments of a schedule until it is resumed',
+    summary: 'Pause a schedule: runs that fall due are skipped until it is resumed',
     subject: schedule,
     run: (client, name: string, guard?: Guard) => guarded(client).pause(name, guard),
     http: {
@@ -78,12 +78,12 @@ export const schedules = {
       description: 'The schedule as it is then',
       errors: [409],
     },
-    done: (_, name) => `${name} is paused: moments that fall due meanwhile are left out.`,
-    already: 'It was paused already.',
+    done: (_, name) => `${name} is paused: runs that fall due meanwhile are skipped.`,
+    already: 'It was already paused.',
   }),
   resume: change({
     action: 'schedule.resume',
-    summary: 'Let a paused schedule go on, with the first moment after now',
+    summary: 'Resume a paused schedule; the next run is the first that is due after now',
     subject: schedule,
     run: (client, name: string, guard?: Guard) => guarded(client).resume(name, guard),
     http: {
@@ -97,7 +97,7 @@ export const schedules = {
   }),
   upsert: change({
     action: 'schedule.upsert',
-    summary: 'Make a schedule, or change one; what is left out gets its default',
+    summary: 'Create or replace a schedule; members that are left out get their defaults',
     // biome-ignore lint/suspicious/noExplicitAny: its job checks the payload
     run: (client, definition: StoredScheduleDefinition<any>) => client.schedules.upsert(definition),
     http: {
@@ -136,7 +136,7 @@ export const schedules = {
 export const events = {
   emit: change({
     action: 'event.emit',
-    summary: 'Bring an event to the jobs that wait for it, each once',
+    summary: 'Send an event to the jobs that wait for it, each once',
     subject: {
       noun: 'event',
       parameter: 'name',

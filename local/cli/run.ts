@@ -85,7 +85,7 @@ interface Parsed {
 /** Descriptions of the command groups. */
 const groups: Readonly<Record<string, string>> = {
   jobs: 'list, show, cancel and repeat jobs',
-  dead: 'look at dead letters, mend them, run them again or discard them',
+  dead: 'list, edit, retry or discard dead letters',
   schedule: 'list schedules, run one now, pause and resume them',
   simulate: 'run functions on this machine as their cloud would',
   emulate: 'run a service of a cloud on this machine, for development',

@@ -91,7 +91,7 @@ const eventPaths = (events: readonly string[] | null): Json => ({
     ],
     post: {
       operationId: 'emitEvent',
-      summary: 'Bring an event to the jobs that wait for it, each once',
+      summary: 'Send an event to the jobs that wait for it, each once',
       requestBody: {
         required: true,
         content: content({

@@ -117,7 +117,7 @@ export async function checkSupport(
 
 /** @param plural the first segment of its paths, like `jobs` */
 export const tooLate = ({ basePath }: Endpoint, plural: string, why: string, id: string): Refusal =>
-  new Refusal(409, 'CONFLICT', `${why} GET ${basePath}/${plural}/${id} says more.`);
+  new Refusal(409, 'CONFLICT', `${why} GET ${basePath}/${plural}/${id} shows its state.`);
 
 export const viewOf = <Found>({ stacks }: Endpoint, resource: Resource<Found>, found: Found): Json =>
   shaped(resource.shape.schema, resource.view ? resource.view(found, { stacks }) : found) as Json;

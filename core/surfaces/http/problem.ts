@@ -67,7 +67,7 @@ export function refusalOf(error: unknown): Refusal {
 
 function internal(cause: unknown): Refusal {
   const detail =
-    'The endpoint failed. Give the requestId of this answer to whoever runs it: their log has the cause.';
+    'The endpoint failed. Its log has the cause: report the requestId of this answer to its operator.';
   return new Refusal(500, 'INTERNAL', detail, { cause });
 }
 

@@ -124,7 +124,7 @@ async function emitEvent(endpoint: Endpoint, call: Call, event: string): Promise
   if (payload !== undefined) assertFlat(payload);
   if (caller.tenantId !== null && options.keepMs !== undefined)
     throw unfit(
-      'no keepMs from a credential that is bound to a tenant, because what is kept belongs to all tenants. Leave it out',
+      'no keepMs from a credential that is bound to a tenant, because kept events reach all tenants. Leave it out',
     );
   const clients = eachOf(endpoint.client);
   if (!clients.some(({ stores }) => stores.steps)) {

@@ -10,11 +10,11 @@ import { type Column, number, plain, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { change } from './change.ts';
 
-const idArgument = { name: '<id>', text: 'id of a batch, whole', parse: words };
+const idArgument = { name: '<id>', text: 'whole id of a batch', parse: words };
 
 const list = defineCommand({
   path: 'batches',
-  summary: 'list batches, the newest first, with how far they are',
+  summary: 'list batches, newest first, with their progress',
   about:
     'Lists running batches, and those that ended in the last days. The callbacks of a batch are separate jobs.',
   args: [],
@@ -66,7 +66,7 @@ function leftText({ state, etaMs }: Batch): string {
 
 const show = defineCommand({
   path: 'batches show',
-  summary: 'show how far a batch is',
+  summary: 'show the progress of a batch',
   about:
     'Shows the callbacks too, and whether they were called. The rate is the average since the batch was created.',
   args: [idArgument],
@@ -106,7 +106,7 @@ const callLine = ({ end, job, id, state }: BatchDetail['calls'][number]): string
 
 const children = defineCommand({
   path: 'batches children',
-  summary: 'list the children of a batch by their numbers, with why they failed',
+  summary: 'list the children of a batch by number, with their errors',
   about: 'The state is the status of the job. Without a record it is the result that the batch has counted.',
   args: [idArgument],
   flags: {

@@ -6,7 +6,7 @@ import { type Column, plain } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { change } from './change.ts';
 
-const idArgument = { name: '<id>', text: 'id of a chain, whole', parse: words };
+const idArgument = { name: '<id>', text: 'whole id of a chain', parse: words };
 
 async function chainIn(session: Session, target: string) {
   const found = await (await session.operator()).chains.get(target);
@@ -18,7 +18,7 @@ async function chainIn(session: Session, target: string) {
 
 const show = defineCommand({
   path: 'chains show',
-  summary: 'show the links of a chain, and how far it is',
+  summary: 'show the links and the progress of a chain',
   about:
     'Reads the records of the jobs. A link without a status is not enqueued yet, or its record has been deleted.',
   args: [idArgument],

@@ -228,7 +228,7 @@ export const expiresInFlag = flag('--expires-in <duration>', 'the new expiry, fr
 const edit = defineCommand({
   path: 'dead edit',
   backends: 'ids',
-  summary: 'give a dead letter another payload and run it again',
+  summary: 'change the payload of a dead letter and run it again',
   about:
     'The signature of the old text must verify with the keys of this app. The new payload is checked against the schema of the job and signed again. The job keeps its id, and its attempts count from 1. A member that reads [masked], as `longshore dead show` prints it, keeps its old value.',
   args: idArgs,

@@ -11,7 +11,7 @@ const list = defineCommand({
   path: 'limits',
   backends: 'each',
   needs: 'limits',
-  summary: 'list the limits of jobs and queues, with who has a slot and who waits',
+  summary: 'list the limits of jobs and queues, with their slots and waiting jobs',
   about:
     'Lists the limits that the app declares, and those that are in use, on hold or waited for, by their keys: job:<name>:concurrency, queue:<name>:rate, followed by :<key> if each key has its own limit. Paused jobs and open breakers are listed too.',
   args: [{ name: '[prefix]', text: 'prefix of their keys; all by default', parse: words }],

@@ -17,7 +17,7 @@ const period = oneOf(periods);
 
 export const metrics = defineCommand({
   path: 'metrics',
-  summary: 'show how often each job ran lately, how long it took and how it ended',
+  summary: 'show the recent runs, durations and outcomes of each job',
   about:
     'Workers and functions write their metrics every 10 seconds to the backend or the store beside it. `runs` counts attempts that completed, were retried or died. Times are those of the handler, with an error of at most 5 %. It also names jobs that are slower or fail more often than in their last 30 days. A narrow terminal shows fewer columns; --job and --json show all.',
   flags: {

@@ -100,7 +100,7 @@ function stateOf({ state, until, failures }: StoppedJob): string {
 
 const top = defineCommand({
   path: 'top',
-  summary: 'watch queues, their rates and what runs, live',
+  summary: 'watch queues, their rates and running jobs, live',
   about:
     'The same as `longshore status --watch`. Rates are per minute, and p95 is the 95th percentile of the waiting time. Without metrics it shows the change of `ready` instead. It shows up to 20 running jobs per worker, and none of functions. Arrows and page keys scroll, s sorts by name, oldest, ready, done or failed, q ends. Without a terminal it prints a line per queue, and with --json an object, at each interval.',
   args: queueArgs,

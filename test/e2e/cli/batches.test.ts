@@ -106,7 +106,7 @@ describe('batches', () => {
     const done = await cli(cwd, ['batches', 'cancel', 'orders', '--yes']);
     expect(done).toMatchObject({
       code: 0,
-      stdout: 'orders  Cancelled: children that wait never run, and those that run are told to abort.\n',
+      stdout: 'orders  Cancelled: children that wait never run, and those that run are aborted.\n',
     });
     expect((await json(cwd, ['batches', 'show', 'orders'])).data).toMatchObject({
       state: 'cancelled',
@@ -115,7 +115,7 @@ describe('batches', () => {
     const again = await cli(cwd, ['batches', 'cancel', 'orders', '--yes']);
     expect(again).toMatchObject({
       code: 0,
-      stdout: 'orders  All of its children have ended: there is nothing to cancel any more.\n',
+      stdout: 'orders  All children of this batch have ended, so it cannot be cancelled.\n',
     });
     expect(await cli(cwd, ['batches', 'cancel', 'none', '--yes'])).toMatchObject({ code: 3 });
   });

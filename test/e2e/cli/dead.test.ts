@@ -263,7 +263,7 @@ describe('schedules and workers', () => {
     await until(async () => ((await json(cwd, ['workers'])).data!.workers as unknown[]).length > 0);
     const name = `${hostname().split('.', 1)[0]}:${process.pid}`;
     expect((await cli(cwd, ['workers', 'drain', name])).stdout).toBe(
-      `${name}  It hears of it with its next heartbeat: then it takes no more jobs, and stops when its own have ended.\n`,
+      `${name}  At its next heartbeat it stops taking jobs. It stops when its running jobs have ended.\n`,
     );
     stop.abort();
     await working;

@@ -39,7 +39,7 @@ describe('jobs pause', () => {
     expect(await cli(cwd, ['jobs', 'pause', 'greet'])).toMatchObject({
       code: 0,
       stdout:
-        'greet is paused: running jobs end, and within 5 s no other begins. Go on with: longshore jobs resume greet\n',
+        'greet is paused: running jobs end, and no other starts after 5 s. Go on with: longshore jobs resume greet\n',
     });
     await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
     await cli(cwd, ['enqueue', 'mail.send', '{"to":"Ada"}']);
@@ -56,7 +56,7 @@ describe('jobs pause', () => {
       data: { stopped: [{ job: 'greet', state: 'paused', until: null, failures: 0, waiting: 1 }] },
     });
     expect((await cli(cwd, ['jobs', 'resume', 'greet'])).stdout).toBe(
-      'greet goes on: its jobs that wait come now.\n',
+      'greet is resumed: its waiting jobs are ready.\n',
     );
     await cli(cwd, ['work', '--drain', '--no-schedules']);
     expect(await statuses()).toEqual({ greet: 'completed', 'mail.send': 'completed' });

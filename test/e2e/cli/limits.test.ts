@@ -96,7 +96,7 @@ describe('limits reset', () => {
     expect(done.stderr).toContain(`${key}: 1 slot in use, 1 job waiting. Free it? [y/N]`);
     expect(done).toMatchObject({
       code: 0,
-      stdout: `${key}  Free again: the jobs that wait for it come now.\n`,
+      stdout: `${key}  All slots are free, and the jobs that waited for it are ready.\n`,
     });
     const { data } = await json(cwd, ['jobs', 'show', waiter]);
     expect(data!.waits).toEqual([

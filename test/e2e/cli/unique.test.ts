@@ -14,6 +14,8 @@ describe('enqueue of a unique job', () => {
     expect(first.data).not.toHaveProperty('duplicate');
     const second = await json(cwd, argv);
     expect(second.data).toEqual({ ...(first.data as object), duplicate: true });
-    expect((await cli(cwd, argv)).stderr).toContain('Note: this job is already enqueued, so nothing was added.');
+    expect((await cli(cwd, argv)).stderr).toContain(
+      'Note: this job is already enqueued, so nothing was added.',
+    );
   });
 });

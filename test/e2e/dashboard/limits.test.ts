@@ -50,7 +50,7 @@ it('finds limits by how their keys begin, and resets one of them', async () => {
   const dialog = page.getByRole('dialog');
   await dialog.getByText('1 slot in use, 1 job waiting.').waitFor();
   await dialog.getByRole('button', { name: 'Free its slots' }).click();
-  await page.getByText('Free again').waitFor();
+  await page.getByText('All slots are free').waitFor();
   await page.getByText('No limit begins like this.').waitFor();
   expect((await limits.list({})).map((one) => one.key)).toEqual([plain]);
   const ends = (await shop.audit()).filter(({ phase }) => phase === 'done');

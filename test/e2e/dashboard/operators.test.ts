@@ -114,6 +114,6 @@ it('do not overwrite what has died again since they looked', async () => {
   await shop.work();
   await bert.getByRole('textbox').fill('{"to": "bert@b.example", "token": "[masked]"}');
   await bert.getByRole('button', { name: 'Save and retry' }).click();
-  await bert.getByText(/Somebody was faster/).waitFor();
+  await bert.getByText(/was retried meanwhile/).waitFor();
   expect(await shop.stats()).toMatchObject({ ready: 0, dead: 1 });
 });

@@ -42,7 +42,7 @@ it('pauses the jobs of a name, says so where one of them waits, and resumes them
   expect(await stopped.getByRole('cell', { name: '1', exact: true }).count()).toBe(1);
   expect(await violationsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Resume' }).click();
-  await page.getByText('mail goes on').waitFor();
+  await page.getByText('mail is resumed').waitFor();
   await shop.work();
   expect(shop.handled).toEqual([id]);
   const done = (await shop.audit()).filter(({ phase }) => phase === 'done');
@@ -70,7 +70,7 @@ it('shows an open breaker on the overview, and closes it after a question', asyn
   expect(await limits.list({})).toHaveLength(1);
   await page.getByRole('button', { name: 'Close breaker…' }).click();
   await dialog.getByRole('button', { name: 'Let its jobs run' }).click();
-  await page.getByText('The failures of mail are forgotten: its jobs that wait come now.').waitFor();
+  await page.getByText('The breaker of mail is closed: its waiting jobs are ready.').waitFor();
   await page.getByRole('heading', { name: 'Stopped jobs' }).waitFor({ state: 'detached' });
   expect(await limits.list({})).toEqual([]);
   expect((await shop.audit()).at(-1)).toMatchObject({ action: 'job.close-breaker', phase: 'done' });

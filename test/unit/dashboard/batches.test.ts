@@ -84,7 +84,7 @@ describe('batches', () => {
 
   it('are cancelled and retried by operators, with an entry in the audit log', async () => {
     const { post, drain, id, client, calls } = await createBatch();
-    expect((await post(`batches/${id}/retry`)).body.message).toContain('None of its children');
+    expect((await post(`batches/${id}/retry`)).body.message).toContain('No child of this batch');
     await drain();
     expect((await post(`batches/${id}/cancel`)).body).toMatchObject({ status: 409, code: 'CONFLICT' });
     expect((await post(`batches/${id}/retry`)).body).toEqual({ message: '2 children run again.' });

@@ -72,9 +72,9 @@ describe('a reset', () => {
     await takes('job-1');
     const answer = await post('limits/reset', { key });
     expectSafe(answer);
-    expect(answer.body.message).toContain('Free again');
+    expect(answer.body.message).toContain('All slots are free');
     expect(await limits.list({})).toEqual([]);
-    expect((await post('limits/reset', { key })).body.message).toContain('Nothing was in use');
+    expect((await post('limits/reset', { key })).body.message).toContain('No slot was in use');
     const { entries } = await client.stores.audit!.page({});
     expect(entries.at(-1)).toMatchObject({ action: 'limit.reset', target: key, phase: 'begun' });
   });

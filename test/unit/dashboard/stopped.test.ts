@@ -76,9 +76,9 @@ describe('an operator', () => {
     const b = await createPage();
     expect((await b.post(`stopped/${name}/pause`)).body.message).toContain('is paused');
     expect((await b.get('stopped')).body).toEqual([paused]);
-    expect((await b.post(`stopped/${name}/resume`)).body.message).toContain('goes on');
+    expect((await b.post(`stopped/${name}/resume`)).body.message).toContain('is resumed');
     await open(b);
-    expect((await b.post(`stopped/${name}/close-breaker`)).body.message).toContain('are forgotten');
+    expect((await b.post(`stopped/${name}/close-breaker`)).body.message).toContain('is closed');
     expect((await b.get('stopped')).body).toEqual([]);
     const { entries } = await b.client.stores.audit!.page({});
     const done = entries.filter(({ phase }) => phase === 'done').toReversed();

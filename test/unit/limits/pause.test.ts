@@ -83,7 +83,7 @@ describe('an operator', () => {
     const done = entries.filter(({ phase }) => phase === 'done').toReversed();
     expect(done.map(({ action, target, count, note }) => [action, target, count, note])).toEqual([
       ['job.pause', 'mail.send', 1, null],
-      ['job.pause', 'mail.send', 0, 'It was paused already.'],
+      ['job.pause', 'mail.send', 0, 'It was already paused.'],
       ['job.resume', 'mail.send', 1, null],
       ['job.resume', 'mail.send', 0, 'It was not paused.'],
       ['job.close-breaker', 'mail.send', 0, 'It had no failures.'],

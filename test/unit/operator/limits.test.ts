@@ -167,7 +167,7 @@ describe('a reset', () => {
         .toSorted((a, b) => Number(b[2]) - Number(a[2])),
     ).toEqual([
       ['limit.reset', key, 1, null],
-      ['limit.reset', key, 0, 'Nothing was in use, and nothing was held.'],
+      ['limit.reset', key, 0, 'No slot was in use, and it was not on hold.'],
     ]);
   });
 });

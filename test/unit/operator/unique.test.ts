@@ -30,6 +30,6 @@ describe('a unique job', () => {
     const { id } = await client.enqueue(work, {});
     expect(await operator.jobs.runAgain(id)).toBe(id);
     const { entries } = await operator.audit();
-    expect(entries[0]).toMatchObject({ count: 0, note: `job ${id} stands for it` });
+    expect(entries[0]).toMatchObject({ count: 0, note: `job ${id} is already active` });
   });
 });

@@ -164,7 +164,7 @@ describe('an operator of several backends', () => {
     const { operator } = bench();
     const pause = (name: 'pause' | 'resume') => perform(operator, `jobs.${name}`, 'thumb');
     expect((await pause('pause')).text).toContain('thumb is paused');
-    expect((await pause('pause')).text).toBe('It was paused already.');
+    expect((await pause('pause')).text).toBe('It was already paused.');
     expect([await operator.jobs.resume('thumb'), (await pause('resume')).text]).toEqual([
       true,
       'It was not paused.',

@@ -90,9 +90,9 @@ export function wordsOf({ status, message, headers }: Refusal): Response {
 
 const titles: Readonly<Record<number, string>> = {
   401: 'You are not signed in here',
-  403: 'This is not let in',
+  403: 'Access denied',
   404: 'Nothing is here',
-  410: 'This link is over',
+  410: 'This link has expired',
 };
 
 const entities: Readonly<Record<string, string>> = {
