@@ -1,7 +1,7 @@
 import { asTheJob, type Crossings } from '../crossings.ts';
 
 export const crossings = {
-  title: 'Log lines of a job',
+  title: 'Job logs',
   page: 'lifecycle',
   on: {
     ...asTheJob(

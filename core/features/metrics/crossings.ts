@@ -1,7 +1,7 @@
 import { asTheJob, type Crossings } from '../crossings.ts';
 
 export const crossings = {
-  title: 'Numbers of attempts',
+  title: 'Metrics',
   page: 'metrics',
   on: {
     ...asTheJob(

@@ -1,7 +1,7 @@
 import { asTheJob, type Crossings } from '../crossings.ts';
 
 export const crossings = {
-  title: 'Payloads beside the queue',
+  title: 'Large payloads',
   page: 'operations',
   on: {
     ...asTheJob(

@@ -1,7 +1,7 @@
 import { asTheJob, type Crossings } from '../crossings.ts';
 
 export const crossings = {
-  title: 'Pings of schedules',
+  title: 'Schedule pings',
   page: 'alerts',
   on: {
     ...asTheJob(

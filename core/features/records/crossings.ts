@@ -1,7 +1,7 @@
 import { asTheJob, type Crossings } from '../crossings.ts';
 
 export const crossings = {
-  title: 'Records of jobs',
+  title: 'Job records',
   page: 'lifecycle',
   on: {
     ...asTheJob(

@@ -180,7 +180,7 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
   const ctx = contextOf(facts, mine, report);
   try {
     await loading.catch((error) => {
-      spoiled = true; // a module that failed to load is not loaded again by the same Node
+      spoiled = true; // Node does not load a module again after a failure, so a new isolate is needed
       throw error;
     });
     const job = await find(facts.job);
@@ -233,7 +233,7 @@ function contextOf(
       if (mine.ended) {
         throw new LongshoreError('LEASE_LOST', 'ctx.enqueue() was called after the attempt had ended.');
       }
-      assertJson(payload === undefined ? null : payload, 'payload'); // before a clone turns objects into plain ones
+      assertJson(payload === undefined ? null : payload, 'payload'); // before a clone makes class instances plain objects
       const { context } = ctx; // a middleware may have changed it
       return (await ask({
         verb: 'enqueue',

@@ -88,7 +88,7 @@ export function createFlowsInside(
   }
 
   async function chain(links: unknown, payload: unknown, options: object): Promise<unknown> {
-    if (payload !== undefined) assertJson(payload, 'payload'); // before a clone turns objects into plain ones
+    if (payload !== undefined) assertJson(payload, 'payload'); // before a clone makes class instances plain objects
     const packed = Array.isArray(links)
       ? links.map((link) => (Array.isArray(link) ? link.map(packLink) : packLink(link)))
       : links;

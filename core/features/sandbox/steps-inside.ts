@@ -88,7 +88,7 @@ export function createStepsInside(
         return (await asked({ verb: 'waitForBatch', batch: id, options })) as never;
       },
       async emit(event, payload, options) {
-        if (payload !== undefined) assertJson(payload, 'payload'); // before a clone turns objects into plain ones
+        if (payload !== undefined) assertJson(payload, 'payload'); // before a clone makes class instances plain objects
         return (await asked({ verb: 'emit', event, payload, options })) as number;
       },
     },

@@ -1,7 +1,7 @@
 import { asTheJob, type Crossings } from '../crossings.ts';
 
 export const crossings = {
-  title: 'Transactions of handlers',
+  title: 'Transactions',
   page: 'transactions',
   on: {
     ...asTheJob(

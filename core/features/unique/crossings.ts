@@ -27,7 +27,7 @@ export const crossings = {
       'The retry does not check the key: a job that took the key meanwhile is active beside it.',
     'a store that is away': 'The call throws `BACKEND` before anything is sent.',
     'a sender that is frozen':
-      'Calls with its key throw `BACKEND` after 10 s, and take the key over after 30 s. When the sender wakes up, it finds the other job and takes its own back.',
+      'Calls with its key throw `BACKEND` after 10 s, and take the key over after 30 s. When the sender wakes up, it finds the other job and withdraws its own.',
     'a worker that is killed':
       'With `either` the key stays taken until an attempt has ended the job. With `running` the key is free until the next attempt begins.',
     "a step of the host's clock":

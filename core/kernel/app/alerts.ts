@@ -44,7 +44,7 @@ export interface ScheduleLateness {
 
 /** The facts that a condition can ask for. Each is fetched once per evaluation. Rejects after 10 s. */
 export interface AlertFacts {
-  /** Epoch ms, by the queue's own time where it has one. */
+  /** Epoch ms, by the queue's own clock if it has one. */
   readonly now: number;
   /** The queues that the app's jobs name. */
   readonly queues: readonly string[];
@@ -54,7 +54,7 @@ export interface AlertFacts {
   stats(): Promise<readonly QueueStats[]>;
   /** Attempts of the last `spanMs`, per queue. Rejects with `CONFIG` if no metrics are kept. */
   attempts(spanMs: number): Promise<readonly AttemptNumbers[]>;
-  /** Workers that are healthy; `null` where functions run the jobs, which keep no heartbeat. */
+  /** Healthy workers; `null` = functions run the jobs, which have no heartbeat. */
   workers(): Promise<readonly WorkerBeat[] | null>;
   /** Schedules declared in code. */
   schedules(): Promise<readonly ScheduleLateness[]>;
@@ -64,7 +64,7 @@ export interface AlertFacts {
   stopped(): Promise<readonly StoppedJob[]>;
 }
 
-/** One thing that a rule looks at, as it is now. */
+/** The current state of one queue, schedule or job, as a rule sees it. */
 export interface AlertReading {
   /** The queue, the schedule or the job; empty for the whole app. */
   readonly subject: string;
@@ -118,7 +118,7 @@ export interface AlertCall {
 }
 
 export interface Alerts {
-  /** Two apps that share a store need two names. */
+  /** Names the stored state of the alerts: apps that share a store need different names. */
   readonly name: string;
   readonly rules: readonly AlertRule[];
   readonly to: readonly AlertTarget[];

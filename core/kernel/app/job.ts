@@ -161,7 +161,7 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
     Uniqueness<KeyOf<SchemaOutput<S>>> {
   /** 1 to 128 of `A-Z a-z 0-9 . _ -`. Every stored message contains it: rename a job only when none is queued. */
   readonly name: string;
-  /** @default 'default' */
+  /** The queue of its jobs. @default 'default' */
   readonly queue?: string;
   /** The name of a backend that is passed to `connect()`. @default the backend of its queue */
   readonly backend?: string;
@@ -202,6 +202,7 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
   readonly transaction?: boolean;
   /** Middleware around each attempt of this job, the first one outermost. The app's middleware runs outside of it. */
   readonly use?: readonly AttemptMiddleware[];
+  /** Runs the job. If it throws, the attempt fails and is retried. Its return value becomes the job's output, as JSON. */
   readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => Output;
 }
 

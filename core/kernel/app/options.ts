@@ -11,15 +11,17 @@ export interface EnqueueOptions extends Uniqueness<string> {
   readonly delayMs?: number;
   /** The job runs at this time at the earliest. A time in the past means at once. */
   readonly runAt?: Date;
+  /** @default the job's own priority */
   readonly priority?: Priority;
-  /** @default the job's own queue */
+  /** The queue that the job goes to. @default the job's own queue */
   readonly queue?: string;
   /** The name of a backend that was passed to `connect()`. @default the backend of the job, else of its queue, else 'default' */
   readonly backend?: string;
   /** 1 to 256 characters. @default the job's own `idempotencyKey(payload)` */
   readonly idempotencyKey?: string;
+  /** How many times a failed job is retried. @default the job's own `maxRetries` */
   readonly maxRetries?: number;
-  /** A label for people. */
+  /** A label for people, shown in lists of jobs. */
   readonly name?: string;
   /**
    * 1 to 256 characters. Jobs of different groups take turns. In a queue with `order: 'group'` the jobs of a group run in order. Not
@@ -31,7 +33,7 @@ export interface EnqueueOptions extends Uniqueness<string> {
    * COMMIT, or an adapter around another library's transaction. Only for backends in a database.
    */
   readonly tx?: SqlTransaction;
-  /** @default the context of the current job or request */
+  /** Tenant, actor, request and trace. @default the context of the current job or request */
   readonly context?: JobContext;
 }
 

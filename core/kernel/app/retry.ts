@@ -21,8 +21,8 @@ export interface RetryPolicy {
 }
 
 /**
- * `baseMs × factor^(attempt − 1)`, spread by ± `jitter` (a fraction), never above `maxMs`, jitter included.
- * Defaults: 30 s, doubling, at most 1 h, ± 10 %.
+ * Waits `baseMs × factor^(attempt − 1)`, varied randomly by ± `jitter` (a fraction, 0 to 1), at most `maxMs`.
+ * @param options defaults: baseMs 30_000, factor 2, maxMs 3_600_000, jitter 0.1
  */
 export function exponential(
   options: { baseMs?: number; factor?: number; maxMs?: number; jitter?: number } = {},
@@ -55,6 +55,7 @@ export function delays(delaysMs: readonly number[]): RetryPolicy {
   return policy;
 }
 
+/** The same delay before every retry, in ms. */
 export function fixed(delayMs: number): RetryPolicy {
   atLeast('delayMs', delayMs, 0);
   return () => delayMs;

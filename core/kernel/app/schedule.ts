@@ -40,7 +40,9 @@ export interface ScheduleDefinition<Input> {
   readonly everyMs?: number;
   /** An IANA name. docs/lifecycle.md explains daylight saving time. @default 'UTC' */
   readonly timezone?: string;
+  /** The job to enqueue; one of the app's. */
   readonly job: Job<Input>;
+  /** The payload of every run. */
   readonly payload: NoInfer<Input>;
   /** `skip`: a run is left out while the job of the previous run has not ended. @default 'allow' */
   readonly overlap?: 'skip' | 'allow';

@@ -67,7 +67,7 @@ export interface Admitted extends Attempt {
   readonly job: Job;
 }
 
-/** How an attempt shall end; each kind maps to one settle verb. */
+/** The decision on how an attempt ends: one kind per settle verb. */
 export type Verdict =
   | {
       readonly verb: 'ack';

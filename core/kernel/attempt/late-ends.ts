@@ -20,7 +20,7 @@ const longestMs = 3_600_000;
 const mostWaiting = 1_000;
 const writtenAtOnce = 8;
 const patienceMs = 10_000;
-/** How long a worker that stops, or a function that answers, waits. */
+/** The longest time that a stopping worker, or a function before its answer, waits. */
 const lastWaitMs = 2_000;
 
 /** One per client of a worker or function. */
