@@ -9,6 +9,7 @@ import { connectOne } from '../kernel/enqueue/connect.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 import { route } from './route.ts';
 
+/** Connects to a backend. Throws `CONFIG` if the backend or its stores cannot honour an option of the app. */
 export function connect(app: App, backend: QueueBackend, options?: ConnectOptions): Client;
 /** Connects to several backends by name. A job goes to the backend that the call, the job or its queue names, else to `default`. */
 export function connect(app: App, backends: Backends, options?: RoutingOptions): RoutedClient;

@@ -24,6 +24,7 @@ export interface EachWorkerOptions extends Omit<WorkerOptions, 'backend' | 'stor
 /** Stop reasons that end only the worker of one backend. The others go on. */
 const ownEnds: readonly StopReason[] = ['once', 'idle', 'backend-failed'];
 
+/** Starts a worker, which runs jobs until `stop()` is called. Throws `CONFIG` for invalid options and if production has no signing key. */
 export function startWorker(app: App, options: WorkerOptions): Worker;
 /** Starts a worker for each of several backends, combined into one `Worker`. */
 export function startWorker(app: App, options: EachWorkerOptions): Promise<Worker>;

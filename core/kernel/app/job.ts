@@ -173,7 +173,7 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
   readonly retry?: RetryPolicy;
   /** How long an attempt may run, ms. @default 300_000 */
   readonly timeoutMs?: number;
-  /** @default 'normal' */
+  /** An integer from 0 (runs first) to 9, or `critical`, `high`, `normal`, `low`. @default 'normal' */
   readonly priority?: Priority;
   /** Jobs of one tenant with the same key take effect only once. `null` = no key for this payload. */
   readonly idempotencyKey?: (payload: SchemaOutput<S>) => string | null;
@@ -234,6 +234,7 @@ const kinds = {
   maxMemoryMb: leastMemoryMb,
 } satisfies OptionKinds<JobDefinition<StandardSchema> & Placement>;
 
+/** Defines a job: its name, its payload schema and its handler. Throws `CONFIG` for invalid options. Pass the job to `createApp({ jobs })`. */
 export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
   definition: JobDefinition<S, Output> & Placement,
 ): Job<SchemaInput<S>, Output> {

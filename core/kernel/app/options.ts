@@ -11,7 +11,7 @@ export interface EnqueueOptions extends Uniqueness<string> {
   readonly delayMs?: number;
   /** The job runs at this time at the earliest. A time in the past means at once. */
   readonly runAt?: Date;
-  /** @default the job's own priority */
+  /** An integer from 0 (runs first) to 9, or `critical`, `high`, `normal`, `low`. @default the job's own priority */
   readonly priority?: Priority;
   /** The queue that the job goes to. @default the job's own queue */
   readonly queue?: string;

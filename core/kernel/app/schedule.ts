@@ -64,6 +64,7 @@ const kinds = {
   ping: 'function',
 } satisfies OptionKinds<ScheduleDefinition<unknown>>;
 
+/** Defines a schedule. Throws `CONFIG` for invalid options. Pass the schedule to `createApp({ schedules })`. */
 export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Schedule {
   const { name, cron, everyMs, timezone = 'UTC', job, payload, ping = null } = definition;
   const wrong = (expected: string) => config(`Schedule "${name}" expects ${expected}.`);

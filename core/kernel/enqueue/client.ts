@@ -51,6 +51,7 @@ export interface Client {
     id: string,
     options: ResultOptions,
   ): Promise<Jsonified<Awaited<Output>> | null>;
+  /** Cancels a job: a waiting job at once, a running one within about a second (`cancelling`). */
   cancel(id: string): Promise<CancelResult>;
   /**
    * Changes a waiting job: missing members of `change` stay as they are, and so do its id and attempts. Resolves with `false` if the job no longer
@@ -71,6 +72,7 @@ export interface Client {
   readonly schedules: Schedules;
   /** How the recent attempts of each job ended, and how long they took. Throws `CONFIG` if no store keeps metrics. */
   metrics(request?: MetricRequest): Promise<MetricReport>;
+  /** Closes the backend and the given store. */
   close(): Promise<void>;
 }
 
