@@ -196,7 +196,7 @@ async function onEach(
     flags.after !== undefined ? '--after' : command.would && flags.max !== undefined ? '--max' : '';
   if (single !== '')
     throw usage(
-      `Expected --backend beside ${single}, got none: ${single === '--max' ? 'only one backend knows which are the newest' : 'a list goes on where it has ended on one backend'}. Name one of ${names.join(', ')}.`,
+      `${single} needs --backend: ${single === '--max' ? 'the newest jobs can only be found on one backend' : 'a page continues on one backend'}. Name one of ${names.join(', ')}.`,
     );
   const joined = joinTables(input.ui);
   const ready = await askEach(parts, ({ name, input: own }) =>

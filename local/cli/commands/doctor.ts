@@ -85,7 +85,7 @@ async function live(facts: DoctorFacts, reached: Diagnosis, run: Run): Promise<D
     ...(beside ? [['store.settings', 'the store beside it', beside] as const] : []),
   ];
   const theirs = asked.map(async ([id, of, has]) => {
-    if (!has?.diagnose) return skipped([{ id, severity: 'note', look: () => [] }], `${of} offers no checks`);
+    if (!has?.diagnose) return skipped([{ id, severity: 'note', look: () => [] }], `${of} has no checks`);
     // These run even if the backend does not answer: they may find the cause.
     return run(await has.diagnose(requestOf(app)), isSilent ? silent : undefined);
   });

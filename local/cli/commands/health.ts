@@ -183,20 +183,20 @@ async function reach({ client, stats }: HealthFacts): Promise<Answer> {
 async function settings({ client }: HealthFacts): Promise<Answer> {
   const { app, backend } = await client();
   const advice = await checkSettings(app, backend);
-  return advice?.length ? [null, advice.join(' ')] : [true, 'the queues are set up as the jobs need them'];
+  return advice?.length ? [null, advice.join(' ')] : [true, 'the queue settings fit the jobs'];
 }
 
 async function age({ client, stats }: HealthFacts, maxAgeMs: number): Promise<Answer> {
   const open = (await stats())?.filter(({ paused }) => !paused);
   if (!open || open.some(({ ready, oldestReadyMs }) => ready > 0 && oldestReadyMs === null)) {
-    return [null, `${(await client()).backend.name} does not tell how long jobs wait`];
+    return [null, `${(await client()).backend.name} does not report how long jobs wait`];
   }
   const oldest = open.toSorted((a, b) => (b.oldestReadyMs ?? -1) - (a.oldestReadyMs ?? -1))[0];
   if (oldest == null || oldest.oldestReadyMs === null) return [true, 'no job is waiting'];
   const ok = oldest.oldestReadyMs <= maxAgeMs;
   const text = `the oldest ready job waits ${span(oldest.oldestReadyMs)} in ${oldest.queue}`;
   if (ok) return [true, text];
-  const remedy = 'Start more workers, or see with longshore workers what they run';
+  const remedy = 'Start more workers, or see their running jobs with longshore workers';
   return [false, `${text}, longer than ${span(maxAgeMs)}`, remedy];
 }
 
@@ -230,7 +230,7 @@ async function workersSeen({ healthyWorkers }: HealthFacts, least: number): Prom
 
 async function queuesServed({ client, stats, healthyWorkers }: HealthFacts): Promise<Answer> {
   const queues = await stats();
-  if (!queues) return [null, `${(await client()).backend.name} does not tell what waits`];
+  if (!queues) return [null, `${(await client()).backend.name} does not report waiting jobs`];
   const waiting = queues.filter(({ ready, paused }) => ready > 0 && !paused);
   const served = new Set((await healthyWorkers()).flatMap(({ queues }) => queues));
   const left = waiting.filter(({ queue }) => !served.has(queue)).map(({ queue }) => queue);
@@ -243,8 +243,7 @@ export async function deadLettersWithin(
   most: number | undefined,
 ): Promise<Answer> {
   const queues = await stats();
-  if (!queues)
-    return [null, `${(await client()).backend.name} does not tell how many dead letters there are`];
+  if (!queues) return [null, `${(await client()).backend.name} does not report the number of dead letters`];
   const sum = queues.reduce((all, { dead }) => all + dead, 0);
   const text = count(sum, 'dead letter');
   if (most === undefined || sum <= most) return [true, text];
@@ -261,7 +260,7 @@ export async function schedulesTicked(facts: HealthFacts, mostLateMs: number): P
   const client = await facts.client();
   const { app, backend, stores } = client;
   if (stores.records.recordsDisabled)
-    return [null, `${backend.name} does not tell when schedules were checked`];
+    return [null, `${backend.name} does not report when schedules were checked`];
   const now = (await backend.now?.()) ?? facts.clock.now();
   const late: string[] = [];
   for (const schedule of app.schedules) {

@@ -140,9 +140,7 @@ function theOne(given: string, candidates: readonly Candidate[]): string | null 
   if (exact || candidates.length < 2) return (exact ?? candidates[0])?.id ?? null;
   const named = candidates.slice(0, mostCandidates).map(({ id, job }) => `${id} (${job})`);
   const more = candidates.length > mostCandidates ? ', and more' : '';
-  throw usage(
-    `Expected an id that only one job has, got "${given}": ${named.join(', ')}${more}. Add characters to it.`,
-  );
+  throw usage(`Id "${given}" matches several jobs: ${named.join(', ')}${more}. Add more characters.`);
 }
 
 type Candidates = (beginning: string) => Promise<readonly Candidate[]>;

@@ -71,7 +71,7 @@ function checkKnown({ queues }: App, named: readonly string[]): void {
   const unknown = named.find((queue) => !queues.includes(queue));
   if (unknown === undefined) return;
   throw usage(
-    `The app names no queue "${unknown}".${hint(unknown, queues)} Add --any-queue to work off what another release has left there.`,
+    `The app does not declare queue "${unknown}".${hint(unknown, queues)} Add --any-queue to run jobs that another release has left there.`,
   );
 }
 

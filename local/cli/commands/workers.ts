@@ -145,7 +145,7 @@ async function workerOf(session: Session, wanted: string) {
   const found = exact.length > 0 ? exact : all.filter(({ id }) => id.startsWith(wanted));
   if (found.length > 1)
     throw usage(
-      `Expected a name that only one worker has, got "${wanted}": ${found.map(({ id }) => id).join(', ')}. Give an id.`,
+      `Name "${wanted}" matches several workers: ${found.map(({ id }) => id).join(', ')}. Use an id.`,
     );
   if (found[0]) return found[0];
   throw notFound(

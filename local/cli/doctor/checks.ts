@@ -58,7 +58,7 @@ export const queueChecks: readonly Check<DoctorFacts>[] = [
     );
     return [...ahead].map(([host, workers]) => ({
       where: host,
-      text: `Its workers write heartbeats of a time that comes in ${span(Math.max(...workers.map(({ seenAt }) => seenAt - at)))}: its clock is ahead, and a worker that dies there is noticed late.`,
+      text: `Its workers' heartbeats are ${span(Math.max(...workers.map(({ seenAt }) => seenAt - at)))} in the future: its clock is ahead, so a dead worker there is noticed late.`,
       remedy: 'Let the host follow a time server (chrony, systemd-timesyncd).',
     }));
   }),
@@ -90,7 +90,7 @@ export const queueChecks: readonly Check<DoctorFacts>[] = [
       .filter(({ queue, ready, delayed }) => !app.queues.includes(queue) && ready + delayed > 0)
       .map(({ queue, ready, delayed }) => ({
         where: `queue "${queue}"`,
-        text: `${count(ready + delayed, 'job')} wait in it, and this app does not name it: its workers leave it alone.`,
+        text: `${count(ready + delayed, 'job')} wait in it, but this app does not declare it, so its workers do not serve it.`,
         remedy: `Run the app that it belongs to, or longshore work --any-queue ${queue}, or empty it with longshore clear ${queue}.`,
       }));
   }),
@@ -108,7 +108,7 @@ export const queueChecks: readonly Check<DoctorFacts>[] = [
     if (!stores.payloads) return [];
     return {
       because:
-        'a payload store does not tell when it removes what is left over: its lifecycle rule must keep payloads for as long as messages and dead letters live',
+        'a payload store does not report its lifecycle rule, which must keep payloads as long as messages and dead letters',
     };
   }),
   check('dead.budget', 'warning', async ({ health, limits }) =>
@@ -166,7 +166,7 @@ export const staticKeyChecks: readonly Check<DoctorFacts>[] = [
     if (!isDevelopmentKey(kid) || io.env.NODE_ENV !== 'production') return [];
     return {
       where: 'LONGSHORE_SIGNING_KEYS',
-      text: `NODE_ENV is production, and the signing key is "${kid}", a key that development makes and keeps in a file.`,
+      text: `NODE_ENV is production, but the signing key is "${kid}", a development key from a file.`,
       remedy: 'Make one with longshore keys new, and rotate to it: docs/operations.md says how.',
     };
   }),
@@ -180,8 +180,8 @@ export const staticKeyChecks: readonly Check<DoctorFacts>[] = [
       const remedy = 'Leave it out of keyRing().';
       return { where: 'keyRing()', text, remedy, severity: 'note' };
     }
-    const near = `From ${at} on, in ${span(leftMs)}, unsigned messages die as dead letters.`;
-    const far = `Unsigned messages are taken until ${at}, for another ${span(leftMs)}: whoever can write to the queue can run jobs.`;
+    const near = `From ${at} on, in ${span(leftMs)}, unsigned messages become dead letters.`;
+    const far = `Unsigned messages are accepted until ${at}, for another ${span(leftMs)}: anyone who can write to the queue can run jobs.`;
     if (leftMs <= soonMs)
       return { where: 'keyRing()', text: near, remedy: 'Let every producer sign before that.' };
     const remedy = 'Set acceptUnsignedUntil to the end of the roll-out, and leave it out afterwards.';
@@ -192,7 +192,7 @@ export const staticKeyChecks: readonly Check<DoctorFacts>[] = [
     if (own.length <= usualKeys) return [];
     return {
       where: 'the key ring',
-      text: `${own.length} keys verify messages (${own.join(', ')}): rotations that were never ended.`,
+      text: `${own.length} keys verify messages (${own.join(', ')}): some rotations are not finished.`,
       remedy: 'Remove keys whose messages are all done, dead letters included.',
     };
   }),
@@ -245,7 +245,7 @@ export const liveKeyChecks: readonly Check<DoctorFacts>[] = [
   }),
 ];
 
-export const noKeyRing = { because: 'there is no key that can be used' };
+export const noKeyRing = { because: 'there is no usable signing key' };
 
 /** `null` = no usable key, which the check `keys.missing` reports. */
 export function keyRingOf({ keyRing }: DoctorFacts['app']): KeyRing | null {
@@ -264,7 +264,7 @@ function usableRing(app: DoctorFacts['app']): KeyRing {
 
 const refusals: Readonly<Record<string, string>> = {
   UNKNOWN_KEY: 'a producer signs with a key that is not on the ring.',
-  SIGNATURE: 'a producer does not sign or has another key of that name, or somebody forges jobs.',
+  SIGNATURE: 'a producer does not sign or has another key with this id, or the job is forged.',
 };
 
 const isDevelopmentKey = (kid: string): boolean => kid === 'dev' || kid.startsWith('dev-');

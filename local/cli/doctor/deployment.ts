@@ -152,7 +152,7 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
     if (!first || isScheduled()) return [];
     return {
       where: first.functionId,
-      text: 'No schedule calls a function: nothing enqueues the jobs of schedules, looks at alerts, or ends batches that were left behind.',
+      text: 'No schedule calls a function: nothing enqueues the jobs of schedules, evaluates alerts or ends abandoned batches.',
       remedy: 'Have EventBridge call the schedule function of lambda() once a minute.',
     };
   }),
@@ -178,7 +178,7 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
       const runsTwice = hiddenS < timeoutS + windowS;
       return {
         where: source.where,
-        text: `VisibilityTimeout is ${hiddenS} s, and its function may run for ${timeoutS} s: ${runsTwice ? 'jobs run twice at the same time' : 'a throttled function has no time to try again'}.`,
+        text: `VisibilityTimeout is ${hiddenS} s, and its function may run for ${timeoutS} s: ${runsTwice ? 'jobs run twice at the same time' : 'a throttled function has no time to retry'}.`,
         remedy: `Set VisibilityTimeout to ${least}: 6 times the function's timeout, and the batching window.`,
         severity: runsTwice ? 'error' : 'warning',
       };
@@ -205,7 +205,7 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
         ? []
         : {
             where,
-            text: 'Lambda stops messages of this function that led from one to the next some 16 times: jobs that enqueue jobs, long chains and batches die unrun.',
+            text: 'Lambda stops a function after about 16 messages that lead from one to the next: jobs that enqueue jobs, long chains and batches are dead-lettered without a run.',
             remedy: 'Set RecursiveLoop: Allow, and an alarm on RecursiveInvocationsDropped.',
           },
     );
@@ -215,7 +215,7 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
       if (!queue.RedrivePolicy)
         return {
           where,
-          text: 'It has no RedrivePolicy: a message that kills its function comes again until it is too old, and is lost.',
+          text: 'It has no RedrivePolicy: a message that kills its function is delivered until it is too old, and then lost.',
           remedy: 'Give it a RedrivePolicy with a dead-letter queue and maxReceiveCount.',
         };
       if (!deadLetters || isYes(queue.FifoQueue)) return [];
@@ -238,14 +238,14 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
       );
       if (limits.includes(Infinity)) {
         const open = sources.filter((_, i) => limits[i] === Infinity).map((one) => one.where);
-        const text = `${open.join(', ')} may call it as often at once as they like: throttled calls spend receives, and jobs die unrun.`;
+        const text = `${open.join(', ')} may call it without a limit on concurrency: throttled calls use up receives, and jobs are dead-lettered without a run.`;
         return { where, text, remedy: 'Set maximumConcurrency of every event source.' };
       }
       const sum = limits.reduce((all, one) => all + one, 0);
       if (reserved === undefined || sum <= Number(reserved)) return [];
       return {
         where,
-        text: `${count(sources.length, 'queue')} call it up to ${sum} times at once, and it may run ${reserved} times: throttled calls spend receives.`,
+        text: `${count(sources.length, 'queue')} call it up to ${sum} times at once, but it may run only ${reserved} times: throttled calls use up receives.`,
         remedy: `Set reservedConcurrency to ${sum}, or lower maximumConcurrency.`,
       };
     });
@@ -287,7 +287,7 @@ export function deploymentChecks(app: App, folder: string, template: string | un
     };
     checks.push(...checksOf(templateChecks, facts));
   } else if (above(folder, 'serverless.yml') !== null) {
-    const because = `serverless.yml is read as the template that is made of it, and there is no ${packagedTemplate}. Run serverless package, or name a template in JSON with --template`;
+    const because = `serverless.yml is checked through its packaged template, and there is no ${packagedTemplate}. Run serverless package, or name a JSON template with --template`;
     checks.push({ id: 'aws.template', severity: 'note', look: () => ({ because }) });
   }
   return checks;
@@ -342,7 +342,7 @@ export const hostChecks: readonly Check<HostFacts>[] = [
     if (completes) return [];
     return {
       where: path,
-      text: 'autoCompleteMessages is false: a job that is done stays locked, and runs again when its lock ends.',
+      text: 'autoCompleteMessages is false: a completed job stays locked, and runs again when its lock ends.',
       remedy: 'Set autoCompleteMessages to true.',
     };
   }),
@@ -351,7 +351,7 @@ export const hostChecks: readonly Check<HostFacts>[] = [
     if (prefetchCount === 0) return [];
     return {
       where: path,
-      text: `prefetchCount is ${prefetchCount}: messages that wait for a free function lose their lock there, and each time a delivery.`,
+      text: `prefetchCount is ${prefetchCount}: prefetched messages lose their lock while they wait, and use up a delivery each time.`,
       remedy: 'Set prefetchCount to 0.',
     };
   }),

@@ -65,16 +65,13 @@ async function look(
   const late = () =>
     failed(
       `It had no answer within ${span(limitMs)}.`,
-      'Look whether what it asks hangs, or raise --timeout.',
+      'Check whether the server hangs, or raise --timeout.',
     );
   try {
     return await within(clock, limitMs, (async () => check.look())(), late);
   } catch (error) {
     const { code, message } = explain(error);
-    return failed(
-      `It failed: ${code}: ${message}`,
-      'Mend what the error says, and run longshore doctor again.',
-    );
+    return failed(`It failed: ${code}: ${message}`, 'Fix the error, and run longshore doctor again.');
   }
 }
 

@@ -175,7 +175,7 @@ describe('a config with several backends', () => {
     ]);
     await drainMail(folder);
     expect((await cli(folder, ['dead', 'discard', '--all', '--max', '1', '--yes'])).stderr).toContain(
-      'Expected --backend beside --max, got none: only one backend knows which are the newest.',
+      '--max needs --backend: the newest jobs can only be found on one backend.',
     );
     const named = await json(folder, ['dead', 'retry', ...ids]);
     expect(named.data).toMatchObject({ retried: 2, missing: [] });

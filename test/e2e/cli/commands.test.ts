@@ -133,7 +133,7 @@ describe('work', () => {
         code: 2,
         stdout: '',
         stderr:
-          'USAGE: The app names no queue "mial". Did you mean "mail"? Add --any-queue to work off what another release has left there.\n',
+          'USAGE: The app does not declare queue "mial". Did you mean "mail"? Add --any-queue to run jobs that another release has left there.\n',
       });
       const enqueued = await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}', '--queue', 'mial']);
       expect(enqueued).toMatchObject({

@@ -332,7 +332,7 @@ describe('a backend without administration', () => {
     expect(data?.checks).toContainEqual({
       name: 'age',
       ok: null,
-      detail: 'broker does not tell how long jobs wait',
+      detail: 'broker does not report how long jobs wait',
     });
   });
 });

@@ -153,7 +153,7 @@ describe('doctor, of keys', () => {
     expect(Object.keys(missing.found)).toEqual(['keys.missing']);
     expect(missing.notChecked).toContainEqual({
       id: 'queues.unserved',
-      because: 'there is no key that can be used',
+      because: 'there is no usable signing key',
     });
     expect(missing.notChecked.map(({ id }) => id)).toContain('backend.settings');
     expect(missing.code).toBe(1);
@@ -324,7 +324,7 @@ describe('doctor, of a backend', () => {
     const { notChecked } = await doctor(withBackend('() => memory()'));
     expect(notChecked).toContainEqual({
       id: 'backend.settings',
-      because: 'the backend "memory" offers no checks',
+      because: 'the backend "memory" has no checks',
     });
   });
 });

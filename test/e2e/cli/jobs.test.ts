@@ -219,7 +219,7 @@ describe('a short id', () => {
     for (const command of ['show', 'cancel']) {
       const { code, stderr } = await cli(cwd, ['jobs', command, twins[0].slice(0, 30)]);
       expect(code).toBe(2);
-      expect(stderr).toMatch(/^USAGE: Expected an id that only one job has, got "01990000-/);
+      expect(stderr).toMatch(/^USAGE: Id "01990000-/);
       for (const id of twins) expect(stderr).toContain(`${id} (greet)`);
     }
     expect((await cli(cwd, ['jobs', 'show', twins[1]])).code).toBe(0);

@@ -121,7 +121,7 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
     expect((await line('health --min-workers 0')).data.checks).toContainEqual({
       name: 'age',
       ok: null,
-      detail: 'sqs does not tell how long jobs wait',
+      detail: 'sqs does not report how long jobs wait',
     });
     expect((await line('work --drain --no-schedules')).code).toBe(1);
     expect((await line('status mail')).data.queues).toMatchObject([{ queue: 'mail', ready: 0, dead: 3 }]);

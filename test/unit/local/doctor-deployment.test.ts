@@ -125,11 +125,17 @@ describe('a template of CloudFormation', () => {
       /maxReceiveCount is 7/,
     ],
     ['aws.receives', 'Mail', { FifoQueue: true }, 'error', /maxReceiveCount is 8/],
-    ['aws.recursion', 'Worker', { RecursiveLoop: undefined }, 'warning', /some 16 times/],
+    ['aws.recursion', 'Worker', { RecursiveLoop: undefined }, 'warning', /about 16 messages/],
     ['aws.redrive', 'Mail', { RedrivePolicy: undefined }, 'warning', /no RedrivePolicy/],
     ['aws.redrive', 'Dead', { MessageRetentionPeriod: undefined }, 'warning', /345600 s, .*604800 s/],
     ['aws.concurrency', 'Worker', { ReservedConcurrentExecutions: 5 }, 'warning', /up to 20 .* 5 times/],
-    ['aws.concurrency', 'Source', { ScalingConfig: undefined }, 'warning', /^Mail may call it as often/],
+    [
+      'aws.concurrency',
+      'Source',
+      { ScalingConfig: undefined },
+      'warning',
+      /^Mail may call it without a limit/,
+    ],
   ])('is told of %s where %s has %o', async (id, resource, properties, severity, text) => {
     expect((await looked({ [path]: changed(resource, properties) })).found).toEqual({
       [id]: [expect.objectContaining({ severity, text: expect.stringMatching(text) })],
