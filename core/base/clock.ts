@@ -88,5 +88,5 @@ function frontOf(now: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7`;
 }
 
-/** The front of the last id: the ids of a large batch share few of them. */
+/** The front of the last id, cached: the ids of a large batch share a few fronts. */
 let front = { at: 0, text: frontOf(0) };

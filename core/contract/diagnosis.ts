@@ -10,7 +10,7 @@ export interface Problem {
   readonly text: string;
   /** How to fix it. */
   readonly remedy: string;
-  /** @default that of its check */
+  /** @default the severity of its check */
   readonly severity?: Severity;
 }
 

@@ -32,10 +32,7 @@ export function managedIdentity(
       if (clientId !== null) request.searchParams.set('client_id', clientId);
       const { access_token: token, expires_on: end } = await ask(request, header);
       if (typeof token !== 'string' || token === '' || !Number.isFinite(Number(end))) {
-        throw new LongshoreError(
-          'BACKEND',
-          'Expected a token from the identity endpoint, got an answer without.',
-        );
+        throw new LongshoreError('BACKEND', 'The answer of the identity endpoint contains no token.');
       }
       return { token, expiresOnTimestamp: Number(end) * 1000 };
     },

@@ -34,7 +34,7 @@ export function factsOf(client: AlertHost, byFunctions: boolean, now: number): A
     backend: backend.name,
     stats: inTime('what is in its queues', async () => {
       const { admin, name } = backend;
-      if (!admin) throw config(`Backend "${name}" does not tell what is in its queues.`);
+      if (!admin) throw config(`Backend "${name}" cannot count the jobs in its queues.`);
       admin.know?.(queues);
       return admin.stats();
     }),
@@ -85,7 +85,7 @@ async function lateAt(schedule: Schedule, after: number, now: number): Promise<n
 }
 
 function tooLate(what: string): never {
-  throw new LongshoreError('TIMEOUT', `Expected the backend to tell ${what} within ${askMs} ms.`);
+  throw new LongshoreError('TIMEOUT', `The backend did not report ${what} within ${askMs} ms.`);
 }
 
 /** Attempts that ended in the last whole minutes, per queue. Throws `CONFIG` if no metrics are kept. */

@@ -202,7 +202,8 @@ const failureRatio = measuring(
     severity: 'warning',
     forMs: 5 * minuteMs,
     above: 0.05,
-    summary: (limit) => `more than ${limit} of the attempts of 15 minutes fail, of at least ${leastAttempts}`,
+    summary: (limit) =>
+      `more than ${limit} of the attempts in 15 minutes fail (of at least ${leastAttempts})`,
     unit: (share) => `${shownNumber(share * 100)} %`,
   },
   async (facts) =>

@@ -69,7 +69,7 @@ export async function checkBatch(
   if (id !== undefined && !(typeof id === 'string' && batchPattern.test(id)))
     throw wrongOption(`the id of a batch to match ${batchPattern}, got ${shown(id)}`);
   if (id?.startsWith('chain.'))
-    throw wrongOption('the id of a batch not to begin with "chain.", as those of chains do');
+    throw wrongOption('the id of a batch not to begin with "chain.", which is reserved for chains');
   if (!Number.isInteger(chunkSize) || chunkSize < 1 || chunkSize > mostPerChunk)
     throw wrongOption(`chunkSize to be an integer from 1 to ${mostPerChunk}, got ${shown(chunkSize)}`);
   checkFailures(allowFailures);
@@ -113,7 +113,7 @@ function checkResults(
       `Backend "${backend.name}" keeps no results of children: give it a store with steps, for example sqliteStore().`,
     );
   if (resultsPayload === undefined) return;
-  if (!onResults) throw wrongOption(`resultsPayload of batch "${name}" beside onResults, got no onResults`);
+  if (!onResults) throw wrongOption(`onResults with resultsPayload of batch "${name}", got none`);
   if (typeof resultsPayload !== 'object' || resultsPayload === null || Array.isArray(resultsPayload))
     throw wrongOption(`resultsPayload of batch "${name}" to be an object, got ${shown(resultsPayload)}`);
   assertJson(resultsPayload, 'resultsPayload');

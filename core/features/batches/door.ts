@@ -48,7 +48,7 @@ function expectRecord(it: Attempt, { verdict }: End): void {
 const unmarked = (id: string): LongshoreError =>
   new LongshoreError(
     'BACKEND',
-    `The end of job ${id} could not be written, and its batch would wait for it for ever. It is not settled, and comes back when its lease is over.`,
+    `The end of job ${id} could not be recorded, so its batch would never finish. The job is not settled; it comes back when its lease ends.`,
   );
 
 /** Resolves with whether the mark was written. */

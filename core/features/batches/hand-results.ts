@@ -45,7 +45,7 @@ export async function handResults(client: CallingClient, state: BatchState, plan
     tellWarning(
       client.app.events,
       client.backend.name,
-      `All children of batch ${state.id} (${plan.name}) have succeeded, but what they returned cannot be handed on to ${to}: ${error.message}`,
+      `All children of batch ${state.id} (${plan.name}) have succeeded, but their results cannot be passed to ${to}: ${error.message}`,
     );
     return { failed: true };
   }

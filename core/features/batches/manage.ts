@@ -39,7 +39,7 @@ async function cancelBatch(client: BatchClient, id: string): Promise<'cancelled'
   const store = storeOf(client);
   if (client.stores.records.recordsDisabled)
     throw config(
-      `Backend "${client.backend.name}" keeps no records, so no child is found by its id. Give it a store.`,
+      `Backend "${client.backend.name}" keeps no records, so it cannot find children by id. Give it a store.`,
     );
   const state = await store.cancel(id);
   if (!state) return (await store.get(id)) ? 'finished' : 'unknown';
@@ -55,7 +55,7 @@ async function retryFailed(client: BatchClient, id: string): Promise<number> {
   if (!state.sealed)
     throw new LongshoreError(
       'BATCH',
-      `Batch ${id} was not sent to its end. Go on with it, or cancel it, before its children are retried.`,
+      `Batch ${id} was not sent completely. Finish or cancel it before you retry its children.`,
     );
   let count = 0;
   for (let from = 0; ; ) {

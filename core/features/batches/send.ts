@@ -48,7 +48,9 @@ export async function sendBatch(
       .next()
       .catch((error) => stopped(known ? known.id : null, known?.sent ?? 0, error));
     if (first.done && !known)
-      throw wrongOption(`batch "${name}" to have at least one item, got none. Look before you call batch()`);
+      throw wrongOption(
+        `batch "${name}" to have at least one item, got none. Check this before you call batch()`,
+      );
     const id = options.id ?? app.newId();
     const sender = app.newId();
     const context = options.context ?? currentContext() ?? null;
@@ -184,7 +186,9 @@ class Sending {
     if (map) checkChild(this.#client, made?.job);
     const own = { ...made.options };
     if (own.unique || own.debounce || own.tx || own.backend || own.context)
-      throw wrongOption('a child without unique, debounce, tx, backend and context: a batch has one of each');
+      throw wrongOption(
+        'no unique, debounce, tx, backend or context for a child: they apply to a whole batch',
+      );
     // A queue without records does not recognise a second copy of an id.
     if (this.#client.stores.records.writer && !made.job.keyOf && own.idempotencyKey === undefined)
       Object.assign(own, { idempotencyKey: childId(this.#state.id, number) });
@@ -221,7 +225,7 @@ function stopped(id: string | null, sent: number, cause: unknown): never {
 function checkName(state: BatchState, name: string): void {
   const known = planOf(state).name;
   if (known === name) return;
-  throw wrongOption(`batch ${state.id} to be called ${shown(known)}, as it is, got ${shown(name)}`);
+  throw wrongOption(`batch ${state.id} to keep its name ${shown(known)}, got ${shown(name)}`);
 }
 
 async function* sourceOf(items: Items<unknown>): AsyncGenerator<unknown> {

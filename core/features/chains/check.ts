@@ -44,7 +44,7 @@ export function checkedLinks(
   storeOf(client);
   if (!client.stores.steps)
     throw config(
-      `Backend "${client.backend.name}" keeps no results, which the link after several jobs is given: give it a store, for example sqliteStore().`,
+      `Backend "${client.backend.name}" keeps no results, but a link after several jobs needs them: give it a store, for example sqliteStore().`,
     );
   if (options.tx && Array.isArray(checked[0]))
     throw wrongOption('the first link of a chain with tx to be one job, got several at the same time');

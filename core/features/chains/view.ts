@@ -20,7 +20,7 @@ export async function chainOf(
   id: string,
 ): Promise<Chain | null> {
   if (records.recordsDisabled)
-    throw config(`Backend "${backend}" keeps no records, so nothing is known of a chain. Give it a store.`);
+    throw config(`Backend "${backend}" keeps no records, so chains cannot be shown. Give it a store.`);
   const facts = await factsOf(records, id);
   return facts && viewOf(app, records, facts);
 }

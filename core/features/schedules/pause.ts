@@ -66,13 +66,13 @@ async function change(
   if (!home)
     throw new LongshoreError(
       'OPTION',
-      `Expected a schedule of backend "${client.name}", got "${name}", whose job belongs to another. Name that one.`,
+      `Schedule "${name}" belongs to another backend than "${client.name}". Name that backend.`,
     );
   const { backend, stores } = home;
   if (stores.records.recordsDisabled)
     throw new LongshoreError(
       'OPTION',
-      `Expected a store in which all hosts find that schedule "${name}" is paused, but backend "${backend.name}" keeps nothing. Give it a store.`,
+      `Schedule "${name}" cannot be paused, because backend "${backend.name}" has no store that all hosts share. Give it a store.`,
     );
   const key = cursorKey(name);
   const owner = app.newId();

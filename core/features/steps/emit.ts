@@ -36,7 +36,7 @@ export async function emit(...call: Parameters<typeof bring>): Promise<number> {
   if (typeof event === 'string' && event.startsWith(ownEvents))
     throw new LongshoreError(
       'OPTION',
-      `Expected the name of an event not to begin with "${ownEvents}", as those of Longshore itself do, got ${shown(event)}.`,
+      `Expected the name of an event not to begin with "${ownEvents}", which is reserved, got ${shown(event)}.`,
     );
   return bring(...call);
 }

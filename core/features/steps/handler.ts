@@ -171,7 +171,7 @@ function stepsOf(it: Admitted): RunSteps {
     );
   if (job.transaction)
     throw config(
-      `Job "${job.name}" has transaction: true, so it cannot have steps: what a step wrote could be rolled back, and would still be remembered as done. Leave it out, and give each step that writes a transaction: ctx.step(name, work, { transaction: true }).`,
+      `Job "${job.name}" has transaction: true, so it cannot have steps: the writes of a step could be rolled back although the step is stored as done. Leave it out, and give each step that writes a transaction: ctx.step(name, work, { transaction: true }).`,
     );
   mayBegin(it);
   const { token, expiresAt } = run.lease;
@@ -257,7 +257,7 @@ const kindOf = (step: RememberedStep): 'step' | 'sleep' | 'wait' =>
 /** The name is used for another kind of step: a new release has reused it. */
 function notA(kind: 'step' | 'sleep' | 'wait', found: RememberedStep): never {
   throw config(
-    `Expected ${shown(found.name)} to be remembered as a ${kind}, got a ${kindOf(found)} of an earlier release. Give the new one a name of its own.`,
+    `${shown(found.name)} was a ${kindOf(found)} in an earlier release, so it cannot be a ${kind}. Give the new ${kind} another name.`,
   );
 }
 

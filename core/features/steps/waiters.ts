@@ -45,7 +45,7 @@ function textOf(found: StoredEvent): { readonly text: string | null; readonly en
   if (text !== null && Buffer.byteLength(text) > mostBytes)
     throw new LongshoreError(
       'LIMIT',
-      `Expected what is kept of an event and those that wait for it to fit into ${mostBytes} bytes, got ${Buffer.byteLength(text)}. Give each wait a key of its own, or emit less.`,
+      `Expected an event and its waiters to have at most ${mostBytes} bytes, got ${Buffer.byteLength(text)}. Use another key for each wait, or emit less.`,
     );
   return { text, endsAt: Math.ceil(endsAt) };
 }

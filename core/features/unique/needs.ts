@@ -28,7 +28,7 @@ function uniqueFault(
   { onConflict, during: time }: UniqueRule<unknown>,
 ): string | null {
   if (onConflict === 'replace' && !it.replaces)
-    return `Job "${job}" replaces one that waits, which backend "${it.name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
+    return `Job "${job}" replaces a waiting job, which backend "${it.name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
   if (!it.records && typeof time !== 'object')
     return `Backend "${it.name}" keeps no records, so it cannot tell whether a job with the unique key of "${job}" waits or runs: give it a store, for example sqliteStore(), or use during: { forMs }.`;
   return null;

@@ -337,7 +337,7 @@ describe('a config with several backends', () => {
     });
     expect(await json(folder, ['schedule', 'resume', 'hourly', '--backend', 'fast'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('whose job belongs to another'),
+      stderr: expect.stringContaining('belongs to another backend than'),
     });
     expect((await json(folder, ['schedule', 'resume', 'hourly'])).code).toBe(0);
     expect((await json(folder, ['tick'])).code).toBe(0);

@@ -54,8 +54,8 @@ describe('a managed identity', () => {
     [400, '{"error":"secret proof"}', 'CONFIG', /refused with 400/],
     [500, 'oops', 'BACKEND', /failed with 500/],
     [302, '', 'BACKEND', /did not answer/],
-    [200, '{}', 'BACKEND', /without/],
-    [200, '{"access_token":"abc","expires_on":"soon"}', 'BACKEND', /without/],
+    [200, '{}', 'BACKEND', /contains no token/],
+    [200, '{"access_token":"abc","expires_on":"soon"}', 'BACKEND', /contains no token/],
   ])('tells what an answer of %i %s means, without repeating it', async (status, body, code, message) => {
     answer = { status, body };
     const error = await identity()

@@ -170,7 +170,7 @@ describe('what a backend cannot tell', () => {
     expect(w.eventsOf('alert.unavailable')).toMatchObject([
       {
         alert: 'QueueBacklogHigh, BackendDown',
-        message: expect.stringContaining('does not tell what is in'),
+        message: expect.stringContaining('cannot count the jobs in'),
       },
     ]);
   });

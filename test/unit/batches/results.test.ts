@@ -134,7 +134,7 @@ describe('onResults', () => {
     const { client, double, send } = office();
     await expect(send(10_001)).rejects.toThrow(/at most 10000 items.* 10000 of its items were sent/);
     await expect(client.batch('x', [1], { job: double, resultsPayload: { a: 1 } })).rejects.toThrow(
-      'resultsPayload of batch "x" beside',
+      'resultsPayload of batch "x", got none',
     );
     await expect(client.batch('x', [1], { job: double, with: { a: 1 } } as never)).rejects.toThrow(
       'Option with of batch() is called resultsPayload now.',

@@ -35,7 +35,7 @@ const app = createApp({
 const text = (name: string): string => `CONFIG: Backend "${name}" cannot do 4 things that the app asks for:
 - Job "pay" has a transaction, but backend "${name}" offers none. Run it on postgres().
 - Job "ship" has a transaction, but backend "${name}" offers none. Run it on postgres().
-- Job "index" replaces one that waits, which backend "${name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.
+- Job "index" replaces a waiting job, which backend "${name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.
 - Queue "quiet" has order: 'group' (on a retry: wait), which backend "${name}" does not support. Leave order out, or use another backend: docs/groups.md.`;
 
 describe('all that a backend cannot do', () => {

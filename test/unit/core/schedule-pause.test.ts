@@ -218,7 +218,9 @@ describe('pausing', () => {
       ...b.client,
       stores: { ...stores, records: { ...stores.records, recordsDisabled: true } },
     } as const;
-    await expect(pauseSchedule(alone, 'report')).rejects.toThrow('keeps nothing. Give it a store.');
+    await expect(pauseSchedule(alone, 'report')).rejects.toThrow(
+      'has no store that all hosts share. Give it a store.',
+    );
   });
 
   it('changes nothing when the time of the queue cannot be read', async () => {

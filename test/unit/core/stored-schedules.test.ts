@@ -177,11 +177,11 @@ describe('a schedule made at run time', () => {
     t.clock.advance(minuteMs);
     await tick(t.app, client);
     expect(t.eventsOf('schedule.failed')).toMatchObject([
-      { schedule: 'a', error: { message: expect.stringContaining('The one in code counts') } },
+      { schedule: 'a', error: { message: expect.stringContaining('The one in code is used') } },
     ]);
     await expect(client.schedules.upsert(every())).rejects.toMatchObject({
       code: 'OPTION',
-      message: 'Expected another name than "a", which is that of a schedule in code: change it there.',
+      message: 'Expected a name that no schedule in code has, got "a". Change that schedule in code.',
     });
     expect(await client.schedules.remove('a')).toBe(true);
   });

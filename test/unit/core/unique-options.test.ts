@@ -154,7 +154,7 @@ describe('enqueue()', () => {
     const { pending: _, ...backend } = memory();
     const client = connect(b.app, backend);
     const refusalOf = (options: EnqueueOptions) => refusalText(() => client.enqueue(work, {}, options));
-    const text = `CONFIG: Job "work" replaces one that waits, which backend "memory" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
+    const text = `CONFIG: Job "work" replaces a waiting job, which backend "memory" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
     expect(await refusalOf({ unique: { key: 'k', during: 'waiting', onConflict: 'replace' } })).toBe(text);
     expect(await refusalOf({ debounce: { key: 'k', waitMs: 5 } })).toBe(text);
     for (const parts of [

@@ -63,7 +63,7 @@ describe('a schedule', () => {
     expect(await isPaused(client, 'letters')).toBe(false);
     expect(await resumeSchedule(client, 'thumbs')).toBe(true);
     expect(await refusalText(() => pauseSchedule(client.backends.get('default')!, 'thumbs'))).toBe(
-      'OPTION: Expected a schedule of backend "default", got "thumbs", whose job belongs to another. Name that one.',
+      'OPTION: Schedule "thumbs" belongs to another backend than "default". Name that backend.',
     );
   });
 

@@ -116,7 +116,7 @@ function announce({ app }: Ticking, schedule: string, cause: unknown): Longshore
 async function enqueueMoments({ app, client, now }: Ticking, name: string, definition: Definition) {
   if (app.schedules.some((one) => one.name === name))
     throw config(
-      `Schedule "${name}" was made at run time, and now it is in code, too. The one in code counts: remove the other with client.schedules.remove().`,
+      `Schedule "${name}" was created at run time and now also exists in code. The one in code is used: remove the other with client.schedules.remove().`,
     );
   const { failure } = definition;
   if (failure && now < failure.at + againMs && !app.jobs.has(definition.job)) return 'left';

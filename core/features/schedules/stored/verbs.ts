@@ -92,7 +92,7 @@ export function storedVerbs(client: Client): GuardedSchedules & Schedules {
     const { name, job, context } = given ?? {};
     const definition = await checked(given, client);
     if (inCode(name))
-      throw wrong(`another name than ${shown(name)}, which is that of a schedule in code: change it there`);
+      throw wrong(`a name that no schedule in code has, got ${shown(name)}. Change that schedule in code`);
     const home = homeOf(client, job);
     const store = home?.stores.schedules;
     if (!home || !store) throw keepsNone(home ?? client);
