@@ -140,7 +140,7 @@ function enter({ sessions }: Access, request: Request, url: URL, basePath: strin
       throw new Refusal(
         410,
         'UNAUTHORIZED',
-        `Expected a link that is new, got one that was used or has expired: each works once, for 15 minutes. ${sessions.anotherLink}`,
+        `This link was already used or has expired: each link works once, for 15 minutes. ${sessions.anotherLink}`,
       );
     }
     headers['set-cookie'] = sessions.begin(url, basePath || '/');
@@ -183,7 +183,7 @@ function refuseReader({ role, actor }: Visitor): void {
   throw new Refusal(
     403,
     'FORBIDDEN',
-    `Expected an operator, got ${JSON.stringify(actor)}, who may only look. Ask somebody who may change something.`,
+    `${JSON.stringify(actor)} is a reader and cannot change anything. Ask an operator.`,
   );
 }
 

@@ -10,9 +10,9 @@ export const content = (schema: Json, example?: { readonly value: unknown }): Js
 
 export const problemResponses = {
   400: 'Not JSON, or an option is wrong',
-  401: 'No credential, or one that is not known',
+  401: 'No credential, or an unknown one',
   403: 'The credential may not do this',
-  404: 'Nothing is here under this name, or it is not yours',
+  404: 'It does not exist, or it is not yours',
   409: 'Conflict: it has ended, is no longer waiting, or its name is taken',
   413: 'Too large',
   415: 'Not application/json',

@@ -67,12 +67,11 @@ export const routedOperations: readonly RoutedOperation[] = groups.flatMap((grou
 const needs: Readonly<Record<Need, { has(caller: Caller): boolean; readonly detail: string }>> = {
   'all jobs': {
     has: ({ jobs }) => jobs === null,
-    detail:
-      'Expected a credential that is bound to no jobs, got one that is. Ask for one without "jobs" to see batches.',
+    detail: 'This credential is limited to some jobs, so it cannot see batches. Use one without "jobs".',
   },
   schedules: {
     has: (caller) => caller.schedules,
-    detail: 'Expected a credential that may make schedules, got another. Ask for one with "schedules".',
+    detail: 'This credential may not create schedules. Use one with "schedules".',
   },
 };
 
@@ -150,7 +149,7 @@ export function isMine<Found>({ caller }: Call, resource: Resource<Found>, found
 }
 
 function unknown({ noun, parameter, origin }: Resource, given: string): Refusal {
-  const detail = `Expected the ${parameter} of a ${noun} that is still kept and yours, got ${shown(given)}. Check it: ${origin}.`;
+  const detail = `There is no ${noun} with ${parameter} ${shown(given)}, or it is not yours. Check it: ${origin}.`;
   return new Refusal(404, 'NOT_FOUND', detail);
 }
 

@@ -53,7 +53,7 @@ const showMetrics: Run = async ({ metrics }, { caller }) => {
     throw new Refusal(
       403,
       'FORBIDDEN',
-      'Expected a credential that is bound to no tenant and to no jobs, got another one. Metrics are about all jobs: make a credential for your monitoring.',
+      'Metrics cover all jobs, so they need a credential without a tenant and without "jobs". Make one for your monitoring.',
     );
   }
   return { status: 200, body: await metrics!.text(), contentType: metrics!.contentType };

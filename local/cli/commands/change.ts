@@ -97,7 +97,7 @@ export function changeJobs(
       const hits = entries.filter(([, one]) => ['done', 'later'].includes(outcomeOf(one))).length;
       const lines = entries.map(([one, result]) =>
         result === 'unknown'
-          ? `${one}  is not known, or no longer kept`
+          ? `${one}  is unknown, or its record has been deleted`
           : `${one}  ${textOf(record, result, one)}`,
       );
       return {

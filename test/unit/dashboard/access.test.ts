@@ -73,7 +73,7 @@ describe('a link', () => {
     const again = await ask(link);
     expectSafe(again);
     expect(again.status).toBe(410);
-    expect(again.text).toContain('was used or has expired');
+    expect(again.text).toContain('was already used or has expired');
     expect(again.text).toContain('Start the dashboard again');
     const headers = { cookie: cookie.split(';')[0]! };
     expect((await ask('/api/session', { headers })).body).toMatchObject({

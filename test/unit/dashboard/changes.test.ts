@@ -61,7 +61,7 @@ describe('a change', () => {
     for (const change of ['queues/mail/clear', 'jobs/x/cancel', 'dead/retry', 'dead/x/edit', 'faults/kill']) {
       const answer = await ask(`/api/${change}`, { body, headers });
       expect(answer.body).toMatchObject({ status: 403, code: 'FORBIDDEN' });
-      expect(answer.body.detail).toContain('may only look');
+      expect(answer.body.detail).toContain('is a reader');
     }
   });
 

@@ -212,7 +212,7 @@ describe('what a backend cannot tell', () => {
       ]);
     }
     expect((await get('/api/overview')).body.numbers).toEqual({
-      unavailable: expect.stringContaining('keeps no numbers'),
+      unavailable: expect.stringContaining('keeps no metrics'),
     });
     expect((await get('/api/schedules/hourly')).body.history).toEqual({
       unavailable: expect.stringContaining('keeps no records'),

@@ -60,13 +60,13 @@ function byAuthorize({ app }: Client, authorize: DashboardAuthorize, { faults }:
     sessions: null,
     tokens,
     async identify(request) {
-      const detail = 'Expected to find out who asks, but that failed. Try again later.';
+      const detail = 'authorize() of this dashboard failed, so you could not be identified. Try again later.';
       const user = await authorized(authorize, request, detail);
       if (user === null)
         throw new Refusal(
           401,
           'UNAUTHORIZED',
-          'Expected a user who may see the dashboard, got another or none. Sign in to the application that it is a part of.',
+          'You are not signed in, or may not see this dashboard. Sign in to the application that it belongs to.',
         );
       checkUser(user, request);
       return { ...user, subject: JSON.stringify([user.actor, user.role]) };
@@ -105,7 +105,7 @@ function inDevelopment({ app }: Client, options: DashboardOptions): Access {
       throw new Refusal(
         401,
         'UNAUTHORIZED',
-        `Expected a session, got none or one that is over. Open the link that the dashboard printed when it started; if you just have, reload this page. ${sessions.anotherLink}`,
+        `There is no session, or it has expired. Open the link that the dashboard printed when it started; if you just have, reload this page. ${sessions.anotherLink}`,
       );
     },
   };

@@ -155,7 +155,7 @@ export const editDeadLetter: Run = async (endpoint, { body, visitor, parameter }
   const { deadLetters } = await endpoint.operatorFor(visitor);
   await deadLetters.edit(parameter, given as EditOptions);
   const message = given.dryRun
-    ? 'It fits the job. Nothing was changed.'
-    : 'Signed anew: the job is ready again, with this payload.';
+    ? 'The payload is valid. Nothing was changed.'
+    : 'Saved: the job is ready again, with this payload.';
   return { message } satisfies Done;
 };

@@ -111,7 +111,7 @@ async function payloadOf({ stores }: Client, id: string, asked: Whole): Promise<
   const payload = shownPayload(await stores.records.body(id));
   if (!payload)
     return unavailable(
-      'The payload of this job is not kept. Define it with keepPayload: true to see those of the next ones.',
+      'The payload of this job was not kept. Define the job with keepPayload: true to keep future payloads.',
     );
   return sentPayload(payload, asked);
 }
@@ -152,5 +152,5 @@ export async function whatElseWaits(asked: Client, id: string): Promise<Partial<
   const waits = record ? await whyWaits(client, record) : [];
   const others = waits.filter((why) => why !== onlyAWorker);
   if (others.length === 0) return {};
-  return { message: `It no longer waits for its time. It may still wait: ${others.join('; ')}.` };
+  return { message: `Its delay has ended. It may still wait: ${others.join('; ')}.` };
 }

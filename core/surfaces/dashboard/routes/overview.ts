@@ -23,7 +23,7 @@ export const showOverview: Run = async (endpoint, { url, visitor }) => {
 async function numbersOf(client: Client, last: MetricPeriod): Promise<Overview['numbers']> {
   if (!client.stores.metrics) {
     return unavailable(
-      `Backend "${client.backend.name}" keeps no numbers: give the dashboard and the workers a store that does, for example sqliteStore().`,
+      `Backend "${client.backend.name}" keeps no metrics: give the dashboard and the workers a store that does, for example sqliteStore().`,
     );
   }
   // Reads the metrics of one backend, like all other routes here. A client of several backends would add them up.
@@ -52,7 +52,7 @@ export const showSession: Run = async (endpoint, { visitor }) => {
 
 export const openEvents: Run = async ({ streams }) => {
   if (!streams)
-    throw new Refusal(404, 'NOT_FOUND', 'Nothing streams here: ask for api/live every few seconds.');
+    throw new Refusal(404, 'NOT_FOUND', 'Streaming is off here. Poll api/live every few seconds instead.');
   return new Response(streams.open(), {
     headers: {
       ...apiHeaders,
@@ -92,7 +92,7 @@ export const listAudit: Run = async (endpoint, { url, visitor }) => {
   const asked = queryOf(url, pageQuery);
   if (!endpoint.client.stores.audit)
     return unavailable(
-      `Nothing beside backend "${endpoint.client.backend.name}" remembers who did what: give the dashboard a store with an audit log, for example sqliteStore().`,
+      `Backend "${endpoint.client.backend.name}" has no audit log: give the dashboard a store with one, for example sqliteStore().`,
     );
   return (await endpoint.operatorFor(visitor)).audit({ max: 100, ...asked });
 };
