@@ -169,7 +169,7 @@ describe('a group', () => {
       ]);
       expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
       expect(results[1]).toMatchObject({
-        error: { code: 'OPTION', message: expect.stringMatching(/group of 1 to 128 characters/) },
+        error: { code: 'OPTION', message: expect.stringMatching(/group has 1 to 128 characters/) },
       });
     },
   );

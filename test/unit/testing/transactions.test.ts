@@ -101,7 +101,7 @@ describe('testApp(app, { transaction })', () => {
     await t.enqueue(ship, 1);
     await t.drain();
     expect(await t.status(id)).toMatchObject({ status: 'completed', output: 'done' });
-    expect((await t.deadLetters())[0]!.error).toContain('Give testApp(app, { transaction }) one');
+    expect((await t.deadLetters())[0]!.error).toContain('Pass one as testApp(app, { transaction })');
   });
 
   it('refuses other options', () => {
