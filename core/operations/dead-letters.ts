@@ -29,7 +29,11 @@ import type {
   DeadLetterItem,
 } from './types.ts';
 
-const letter: Subject = { noun: 'dead letter', parameter: 'id', text: 'id of its job, or how it begins' };
+const letter: Subject = {
+  noun: 'dead letter',
+  parameter: 'id',
+  text: 'id of its job, or its first characters',
+};
 
 export const deadLetters = {
   page: look({

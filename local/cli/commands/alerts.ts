@@ -25,7 +25,7 @@ const under: Under<AlertRow> = { text: (row) => row.text, whole: true };
 
 export const alerts = defineCommand({
   path: 'alerts',
-  summary: 'show what the alerts of the app see now, or send a test message',
+  summary: 'show the current state of the alerts, or send a test message',
   about:
     'Evaluates the alerts without sending anything. Workers, schedule functions and `longshore tick` evaluate them once a minute; a condition that began since then is pending.',
   flags: {

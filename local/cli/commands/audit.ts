@@ -7,7 +7,7 @@ import { pageFlags } from './select-jobs.ts';
 export const audit = defineCommand({
   path: 'audit',
   backends: 'each',
-  summary: 'list what people did to jobs, queues, schedules and workers',
+  summary: 'list the actions of operators on jobs, queues, schedules and workers',
   about:
     'Newest first. Each action has two entries: one before it begins, and one when it is done or has failed. The actor is the user of this machine, or LONGSHORE_ACTOR.',
   flags: pageFlags,

@@ -72,7 +72,7 @@ const show = defineCommand({
   args: [idArgument],
   flags: {},
   examples: ['longshore batches show orders-2026-11'],
-  exits: { 1: 'failed', 2: 'the command line is wrong', 3: 'the batch is not known' },
+  exits: { 1: 'failed', 2: 'the command line is wrong', 3: 'no such batch' },
   async run({ args, session }) {
     const { batches } = await session.operator();
     const id = args[0] ?? '';
@@ -118,7 +118,7 @@ const children = defineCommand({
     'longshore batches children orders-2026-11 --state failed',
     'longshore batches children orders-2026-11 --max 500 --json',
   ],
-  exits: { 1: 'failed', 2: 'the command line is wrong', 3: 'the batch is not known' },
+  exits: { 1: 'failed', 2: 'the command line is wrong', 3: 'no such batch' },
   async run({ args: [id = ''], flags, session, ui }) {
     const { batches } = await session.operator();
     const page = await batches.children(id, given(flags));

@@ -24,7 +24,7 @@ const show = defineCommand({
   args: [idArgument],
   flags: {},
   examples: ['longshore chains show video-1042'],
-  exits: { 1: 'failed', 2: 'the command line is wrong', 3: 'the chain is not known' },
+  exits: { 1: 'failed', 2: 'the command line is wrong', 3: 'no such chain' },
   async run({ args: [id = ''], session, ui }) {
     const { found: chain } = await chainIn(session, id);
     return { data: { ...chain }, text: `${headOf(chain)}\n\n${ui.table(rowsOf(chain), columns)}` };

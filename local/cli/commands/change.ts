@@ -85,7 +85,7 @@ export function changeJobs(
     backends: 'ids',
     summary: lower(record.summary),
     about,
-    args: [{ name: '<id...>', text: 'ids of jobs, or how they begin', parse: id }],
+    args: [{ name: '<id...>', text: 'ids of jobs, or their first characters', parse: id }],
     examples: [`longshore jobs ${method} 0199a1b2-c3d4-7e5f`],
     exits: { 3: `none of the jobs could be ${done}`, ...exits },
     async run({ args, session }) {

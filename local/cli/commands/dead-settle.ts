@@ -33,7 +33,7 @@ const selectionFlags = {
 } as const;
 
 const selectedArgs = [
-  { name: '[id...]', text: 'ids of dead letters, or how they begin', parse: id },
+  { name: '[id...]', text: 'ids of dead letters, or their first characters', parse: id },
 ] as const;
 
 interface Settling extends Pick<Input, 'args' | 'io' | 'json' | 'session' | 'yes'> {

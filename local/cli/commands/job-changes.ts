@@ -16,12 +16,12 @@ const cancel = changeJobs(
   'cancel',
   'cancelled',
   'A waiting job is cancelled at once. The signal of a running one aborts within about a second.',
-  { 1: 'failed, or some of the jobs had ended or are not known' },
+  { 1: 'failed, or some jobs had ended or do not exist' },
 );
 
 const where =
   'Changes only waiting jobs: ready, delayed or between two attempts. Needs a backend that finds jobs by id: sqlite, postgres, redis.';
-const notAll = { 1: 'failed, or some of the jobs do not wait' };
+const notAll = { 1: 'failed, or some jobs were not waiting' };
 
 const promote = changeJobs(
   'promote',
@@ -72,7 +72,7 @@ const update = defineCommand({
   ],
   exits: {
     2: 'the command line or the payload is wrong, and nothing was done',
-    3: 'the job does not wait',
+    3: 'the job was not waiting',
   },
   async run(input) {
     const { args, flags, session } = input;

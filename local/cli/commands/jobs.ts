@@ -158,7 +158,7 @@ const showJob = defineCommand({
     'longshore jobs show 0199a1b2-c3d4-7e5f',
     'longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --payload --json',
   ],
-  exits: { 3: 'no such job, or it is no longer kept' },
+  exits: { 3: 'no such job, or its record has been deleted' },
   async run({ args, flags, session, ui, io }) {
     const wanted = await wholeId(session, args[0] ?? '');
     const client = await session.client();

@@ -73,7 +73,7 @@ const reset = change('limits.reset', {
   about:
     'Running jobs are not stopped, so more jobs than the limit may run for a while. You need not reset slots of dead workers: they are freed when the lease ends.',
   example: 'job:shop.sync:concurrency:c-7',
-  arg: { name: '<key>', text: 'key of a limit, whole, as `longshore limits` lists it', parse: words },
+  arg: { name: '<key>', text: 'whole key of a limit, as `longshore limits` lists it', parse: words },
   exits: { 3: 'the limit is not in use' },
   async find(session, target) {
     const { limits } = await session.operator();

@@ -106,7 +106,7 @@ export async function firstOf<Row>(
   }
 }
 
-export const idArgs = [{ name: '<id>', text: 'id of the job, or how it begins', parse: id }] as const;
+export const idArgs = [{ name: '<id>', text: 'id of the job, or its first characters', parse: id }] as const;
 
 /**
  * Ids begin with the millisecond of their creation. This length has its digits and three random ones, so that two jobs hardly ever

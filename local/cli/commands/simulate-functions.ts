@@ -29,7 +29,7 @@ export const simulateFunctions = defineCommand({
     exitWhenIdle: flag('--exit-when-idle', 'stop when no queue holds a message'),
     concurrency: flag(
       '--concurrency <n>',
-      'calls of one queue at the same time; by default what host.json says',
+      'concurrent calls per queue; by default the setting in host.json',
       integer(1, 1_000),
     ),
     lock,

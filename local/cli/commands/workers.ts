@@ -126,7 +126,7 @@ const drain = change('workers.drain', {
   about:
     'The worker sees the request at its next heartbeat, within 5 seconds. It finishes its jobs and stops, as after a signal. A process supervisor may start a new one.',
   example: 'app-1:4711',
-  arg: { text: 'as `longshore workers` shows it, or its id, or how that begins', parse: words },
+  arg: { text: 'as `longshore workers` shows it, its id, or the first characters of its id', parse: words },
   async find(session, given) {
     const { id, name } = await workerOf(session, given);
     return { target: id, found: null, shown: name };
