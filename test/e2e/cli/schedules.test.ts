@@ -166,6 +166,6 @@ describe('schedules made at run time', () => {
     expect(await upsert('greet', '--every', '1h', '--payload', '{"name":7}')).toContain('name');
     expect(await upsert('greet', '--every', '1h', '--cron', '0 * * * *', ...payload)).toContain('--cron');
     const inCode = await cli(cwd, ['schedule', 'upsert', 'hourly', 'greet', '--every', '1h', ...payload]);
-    expect(inCode.stderr).toContain('a schedule in code');
+    expect(inCode.stderr).toContain('no schedule in code');
   });
 });

@@ -11,7 +11,7 @@ describe('longshore simulate functions', { timeout: 300_000 }, () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const line of [
       /▸ servicebus +Endpoint=sb:\/\/127\.0\.0\.1:\d+;/,
-      /▸ functions +no host\.json, so the defaults of the host; 16 calls/,
+      /▸ functions +no host\.json, so the defaults of the host; 16 concurrent calls/,
       /» schedule +called/,
       /→ mail +1 message/,
       / {10}job late 1\n/,

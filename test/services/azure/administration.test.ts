@@ -184,7 +184,7 @@ describe('a queue', () => {
     expect(await adviceFor('mail', { RequiresSession: 'true' }, { sessions: true })).toEqual([]);
     await expect(adviceFor('mail', {}, { sessions: true })).rejects.toMatchObject({
       code: 'CONFIG',
-      message: /queue "mail" to require sessions.*anew with --enable-session true, or leave it out/,
+      message: /queue "mail" to require sessions.*recreate it with --enable-session true, or leave it out/,
     });
   });
 });
