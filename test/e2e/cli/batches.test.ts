@@ -80,7 +80,10 @@ describe('batches', () => {
       ].join('\n'),
     );
     const none = await cli(cwd, ['batches', 'show', 'none']);
-    expect(none).toMatchObject({ code: 3, stderr: /^NOT_FOUND: There is no batch "none"/ });
+    expect(none).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/^NOT_FOUND: There is no batch "none"/),
+    });
     expect((await json(cwd, ['batches', '--after', 'orders'])).data).toEqual({ batches: [] });
   });
 
@@ -90,7 +93,7 @@ describe('batches', () => {
     state.isDown = false;
     expect(await cli(cwd, ['batches', 'retry', 'orders'])).toMatchObject({
       code: 2,
-      stderr: /^CONFIRM: .*Add --yes/,
+      stderr: expect.stringMatching(/^CONFIRM: .*Add --yes/),
     });
     const done = await cli(cwd, ['batches', 'retry', 'orders', '--yes']);
     expect(done).toMatchObject({ code: 0, stdout: 'orders  3 children run again.\n' });

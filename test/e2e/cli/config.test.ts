@@ -255,9 +255,12 @@ describe('the config', () => {
       expect(await named(path, ...more)).toMatchObject({ data: { schedules: [{ name: 'hourly' }] } });
     expect(await named('gone.ts')).toMatchObject({
       code: 2,
-      stderr: /There is no file .*gone\.ts\. Correct LONGSHORE_CONFIG\./,
+      stderr: expect.stringMatching(/There is no file .*gone\.ts\. Correct LONGSHORE_CONFIG\./),
     });
-    expect(await named('etc')).toMatchObject({ code: 2, stderr: /Expected LONGSHORE_CONFIG to name a \.ts/ });
+    expect(await named('etc')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/Expected LONGSHORE_CONFIG to name a \.ts/),
+    });
   });
 
   it('is missed with a sentence that shows one', async () => {

@@ -89,7 +89,7 @@ describe('limits reset', () => {
   it('asks, and frees the slots', async () => {
     const { cwd, key, waiter } = await shop('c-7');
     const refused = await cli(cwd, ['limits', 'reset', key]);
-    expect(refused).toMatchObject({ code: 2, stderr: /^CONFIRM: .*Add --yes/ });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/^CONFIRM: .*Add --yes/) });
     const terminal = new PassThrough();
     terminal.write('y\n');
     const done = await cli(cwd, ['limits', 'reset', key], { isTTY: true, terminal });
@@ -103,7 +103,10 @@ describe('limits reset', () => {
       'no worker is running for queue default; only a function could take the job',
     ]);
     const again = await cli(cwd, ['limits', 'reset', key, '--yes']);
-    expect(again).toMatchObject({ code: 3, stderr: /^NOT_FOUND: Limit ".*" is not in use/ });
+    expect(again).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/^NOT_FOUND: Limit ".*" is not in use/),
+    });
     const { entries } = (await json(cwd, ['audit'])).data as { entries: Record<string, unknown>[] };
     expect(entries[0]).toMatchObject({ action: 'limit.reset', target: key, phase: 'done', count: 1 });
   });

@@ -55,4 +55,12 @@ describe('tests', () => {
     );
     expect(offences).toEqual([]);
   });
+
+  it('compare texts with expect.stringMatching(): toMatchObject() takes any text for a pattern', () => {
+    const pattern = /\b(code|detail|error|message|remedy|stderr|stdout|text|title): \/(?!\/)/g;
+    const offences = tests.flatMap((path) =>
+      [...read(path).matchAll(pattern)].map(([found]) => `${path}: ${found}`),
+    );
+    expect(offences).toEqual([]);
+  });
 });
