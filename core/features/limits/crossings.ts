@@ -28,7 +28,7 @@ export const crossings = {
     'a store that is away':
       'Jobs with limits wait; they never run unlimited. A pause that the worker already knew stays in force.',
     'a worker that is killed':
-      'Its slots end with its lease. Every 5 seconds all workers check the lines and wake the jobs that have a free slot.',
+      'Its slots end with its lease. Every 5 seconds the leading worker checks the lines and wakes the jobs that have a free slot.',
     'a stale owner': 'The stale worker cannot free a slot that another job has taken meanwhile.',
     "a step of the host's clock":
       'Postgres and Redis count by their own clock. Elsewhere slots, rates and open breakers end early.',

@@ -1,6 +1,7 @@
 import type { Capability } from '../../../core/surfaces/dashboard/api.ts';
 import type { CrossedFeature } from '../../docs/crossings.ts';
 import { session } from '../data/client.ts';
+import { Panel } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';
 import { TablePage } from '../parts/table-page.tsx';
 import { Text, Wrapped } from '../parts/text.tsx';
@@ -21,21 +22,22 @@ export const Capabilities = () => (
         { name: 'Here', of: ({ value }) => <Wrapped value={value} /> },
       ]}
     />
-    <h2>What happens to a feature when …</h2>
-    {crossedFeatures.map(({ title, on }) => (
-      <details key={title}>
-        <summary>{title}</summary>
-        <Table
-          caption={title}
-          rows={on}
-          keyOf={({ event }) => event}
-          empty="Nothing of its own."
-          columns={[
-            { name: 'Event', of: ({ event }) => <Text value={event} /> },
-            { name: 'What happens', of: ({ means }) => <Wrapped value={means.replaceAll('`', '')} /> },
-          ]}
-        />
-      </details>
-    ))}
+    <Panel title="What happens to a feature when …">
+      {crossedFeatures.map(({ title, on }) => (
+        <details key={title}>
+          <summary>{title}</summary>
+          <Table
+            caption={title}
+            rows={on}
+            keyOf={({ event }) => event}
+            empty="Nothing of its own."
+            columns={[
+              { name: 'Event', of: ({ event }) => <Text value={event} /> },
+              { name: 'What happens', of: ({ means }) => <Wrapped value={means.replaceAll('`', '')} /> },
+            ]}
+          />
+        </details>
+      ))}
+    </Panel>
   </>
 );
