@@ -79,19 +79,37 @@ async function inBulk(
     return { ...progress(), missing: unseen, refused, left, ended };
   };
 
-  for (const [i, { home, work }] of homes.entries()) {
-    const { check, act, watch = null } = work;
-    const wanted = i > 0 && 'ids' in selection ? { ids: missing } : selection;
-    missing = [];
+  /** Resolves with why the whole action ends early; `null` = it goes on with the next backend. */
+  async function onBackend(
+    home: Client,
+    { check, act, watch = null }: BulkWork,
+    wanted: DeadLetterSelection,
+  ): Promise<BulkResult['ended'] | null> {
     /** Ids that were acted on. A broker that lists several copies of a message acts on all of them at once. */
     const taken = new Set<string>();
-    // An id that is missing here may be on the next backend.
-    const early = (ended: BulkResult['ended']) => result(ended, i < homes.length - 1 ? [] : missing);
+    async function onPiece(piece: readonly DeadLetterItem[], isCopied: boolean) {
+      if (signal?.aborted) return 'stopped';
+      const checked = await check(piece);
+      refused.push(...checked.refused.slice(0, mostRefused - refused.length));
+      fitting += checked.fit.length;
+      if (dryRun || checked.fit.length === 0) return null;
+      await pace.next(checked.fit.length);
+      if (signal?.aborted) return 'stopped';
+      await watch?.mark(checked.fit.map(idOf));
+      const asked = new Set(checked.fit.map(idOf).filter((id) => !taken.has(id)));
+      const found = await act(checked.fit);
+      if (isCopied) for (const id of asked) taken.add(id);
+      left += Math.max(0, asked.size - found);
+      done += found;
+      record(done);
+      report();
+      return (await watch?.isFailing(report)) ? 'failing' : null;
+    }
     for await (const page of pagesOf(home, wanted, missing)) {
       const inPasses = deadLettersOf(home).page ? null : page.length;
       for (let at = 0; at < page.length; ) {
         const room = limit - (dryRun ? fitting : done);
-        if (room <= 0) return early('limit');
+        if (room <= 0) return 'limit';
         // Takes the newest letters up to the limit, then starts with the oldest of them: it is nearest to the front of the queue.
         const group = page.slice(at, at + room).reverse();
         at += group.length;
@@ -99,25 +117,20 @@ async function inBulk(
           const size = Math.min(pace.sizeOf(inPasses), watch?.size() ?? Infinity);
           const piece = group.slice(from, from + size);
           from += piece.length;
-          if (signal?.aborted) return early('stopped');
-          const checked = await check(piece);
-          refused.push(...checked.refused.slice(0, mostRefused - refused.length));
-          fitting += checked.fit.length;
-          if (dryRun || checked.fit.length === 0) continue;
-          await pace.next(checked.fit.length);
-          if (signal?.aborted) return early('stopped');
-          await watch?.mark(checked.fit.map(idOf));
-          const asked = new Set(checked.fit.map(idOf).filter((id) => !taken.has(id)));
-          const found = await act(checked.fit);
-          if (inPasses !== null) for (const id of asked) taken.add(id);
-          left += Math.max(0, asked.size - found);
-          done += found;
-          record(done);
-          report();
-          if (await watch?.isFailing(report)) return early('failing');
+          const ended = await onPiece(piece, inPasses !== null);
+          if (ended) return ended;
         }
       }
     }
+    return null;
+  }
+
+  for (const [i, { home, work }] of homes.entries()) {
+    const wanted = i > 0 && 'ids' in selection ? { ids: missing } : selection;
+    missing = [];
+    const ended = await onBackend(home, work, wanted);
+    // An id that is missing here may be on the next backend.
+    if (ended) return result(ended, i < homes.length - 1 ? [] : missing);
   }
   return result(left > 0 ? 'partly' : 'all');
 }

@@ -232,21 +232,12 @@ const scheduleMembers = ['job', 'payload', 'cron', 'everyMs', 'timezone', 'overl
 
 async function putSchedule(endpoint: Endpoint, call: Call, name: string): Promise<Answer> {
   checkCaller(call, schedule);
-  const { app } = endpoint.client;
   const form = 'a schedule { "job", "payload", "cron" or "everyMs" }';
   const body = await bodyOf(endpoint, call.request, 'a schedule', form, scheduleMembers);
   assertJson(body, 'schedule');
   const { job: jobName, ...definition } = body;
   if (typeof jobName !== 'string') throw unfit(`"job" to be the name of a job, got ${shown(jobName)}`);
-  if (call.caller.jobs && !call.caller.jobs.has(jobName)) {
-    const detail = `Expected a job that this credential may enqueue, got ${shown(jobName)}. Ask for a credential with this job.`;
-    throw new Refusal(403, 'FORBIDDEN', detail);
-  }
-  const job = app.jobs.get(jobName);
-  if (!job) {
-    const detail = `Expected the name of a job, got ${shown(jobName)}. GET /openapi.json lists them.`;
-    throw new Refusal(404, 'UNKNOWN_JOB', detail);
-  }
+  const { job } = rulesOf(endpoint, call, jobName);
   const { tenantId, actorId } = call.caller;
   const context = { ...(tenantId !== null && { tenantId }), ...(actorId !== null && { actorId }) };
   const said = Object.keys(context).length > 0 ? { context } : {};
