@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createApp, defineJob, keyRing } from '../../../core/index.ts';
+import { createApp, defineJob, defineSchedule, keyRing } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { startLocal } from '../../../local/start.ts';
 import { keys } from './kit.ts';
@@ -106,5 +106,34 @@ describe('startLocal({ http })', () => {
     );
     expect(started).toEqual([]);
     other.close();
+  });
+
+  it('closes its port when the first tick throws', async () => {
+    const free = createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const { port } = free.address() as { port: number };
+    free.close();
+    await once(free, 'close');
+    const job = defineJob({ name: 'count', payload: z.object({}), handle() {} });
+    const schedule = defineSchedule({ name: 'often', everyMs: 60_000, job, payload: {} });
+    let isChecked = false;
+    const breaking = {
+      ...schedule,
+      async nextAfter(after: number) {
+        if (isChecked) throw new Error('The pattern has broken.');
+        isChecked = true;
+        return schedule.nextAfter(after);
+      },
+    };
+    const app = createApp({
+      jobs: [job],
+      schedules: [breaking],
+      signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
+    });
+    const options = { backend: memory(), signals: [], logger: false, http: { port, apiKeys } } as const;
+    await expect(startLocal(app, options)).rejects.toThrow('The pattern has broken.');
+    const next = createServer().listen(port, '127.0.0.1');
+    await once(next, 'listening'); // rejects if the port is taken
+    next.close();
   });
 });
