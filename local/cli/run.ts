@@ -211,8 +211,11 @@ function sentence(command: Commander, error: CommanderError): string {
   if (error.code === 'commander.unknownCommand') {
     return unknown(/'(.*)'/.exec(error.message)?.[1] ?? '');
   }
-  if (error.code === 'commander.unknownOption' && /'--limit'/.test(error.message))
-    return `There is no option --limit.${command.options.some(({ long }) => long === '--max') ? ' Did you mean --max?' : ''} ${help}`;
+  const given =
+    error.code === 'commander.unknownOption' ? (/'(--[\w-]+)'/.exec(error.message)?.[1] ?? '') : '';
+  const meant = calledElsewhere[given];
+  if (meant !== undefined && command.options.some(({ long }) => long === meant))
+    return `There is no option ${given}. Did you mean ${meant}? ${help}`;
   const text = error.message
     .replace(/^error: /, '')
     .replace(/(argument value|argument) '(.{60}).{8,}' is invalid/s, "$1 '$2…' is invalid")
@@ -221,6 +224,9 @@ function sentence(command: Commander, error: CommanderError): string {
     .replace(/([^.?])$/, '$1.');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)} ${help}`;
 }
+
+/** Options that have another name in queries, or in `startWorker()`. */
+const calledElsewhere: Readonly<Record<string, string>> = { '--limit': '--max', '--until-idle': '--drain' };
 
 function pathOf(command: Commander): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();

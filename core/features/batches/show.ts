@@ -18,6 +18,7 @@ import type { Batch } from '../../kernel/app/batch.ts';
 import { eachOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';
+import { runsOf } from '../../kit/records/partitions.ts';
 import { storeOf } from './check.ts';
 import { endsOf } from './complete.ts';
 import { planOf, verifiedPlan } from './plan.ts';
@@ -201,8 +202,9 @@ async function endsIn(
   return (number) => (open.has(number) ? 'open' : failed.has(number) ? 'failed' : 'succeeded');
 }
 
-function brief({ job, status, error, attempts, finishedAt }: JobRecord): NonNullable<BatchChild['record']> {
-  return { job, status, error, finishedAt, runs: attempts.at(-1)?.attempt ?? 0 };
+function brief(record: JobRecord): NonNullable<BatchChild['record']> {
+  const { job, status, error, finishedAt } = record;
+  return { job, status, error, finishedAt, runs: runsOf(record) };
 }
 
 /** The role of a job in a batch, by its id. */

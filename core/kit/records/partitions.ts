@@ -1,12 +1,17 @@
 /** The statuses of jobs and the reasons of their ends, and the partitions of records by status or by id. */
 
 import type { AbandonReason, JobStatus } from '../../contract/outcome.ts';
+import type { JobRecord } from '../../contract/store.ts';
 import type { Past } from './store.ts';
 
 const ended: readonly string[] = ['completed', 'cancelled'] satisfies JobStatus[];
 const dead: readonly string[] = ['failed', 'expired'] satisfies JobStatus[];
 export const finalStatuses = [...ended, ...dead] as readonly JobStatus[];
 export const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...finalStatuses];
+
+/** The number of runs, with the one under way, which has no report yet. */
+export const runsOf = ({ attempts, status }: Pick<JobRecord, 'attempts' | 'status'>): number =>
+  (attempts.at(-1)?.attempt ?? 0) + (status === 'processing' ? 1 : 0);
 
 /** Why a job will never run again. */
 export const reasons: readonly AbandonReason[] = [

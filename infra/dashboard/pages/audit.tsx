@@ -21,7 +21,7 @@ export function Audit() {
         what="entries"
         columns={columns}
         keyOf={({ id }) => id}
-        empty="Nobody has done anything yet."
+        empty="The audit log is empty."
       />
     </div>
   );

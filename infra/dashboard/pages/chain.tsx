@@ -30,9 +30,7 @@ function OneChain({ id }: { id: string }) {
                 dangerous
                 onDone={loaded.reload}
               >
-                <p>
-                  The link that waits never runs, one that runs is told to abort, and no further one begins.
-                </p>
+                <p>A waiting link never runs, a running one is asked to abort, and no further link begins.</p>
               </AskedAction>
             )}
           </Head>

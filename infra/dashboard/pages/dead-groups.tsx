@@ -23,7 +23,7 @@ export function DeadGroups({ query }: ViewProps) {
   const [bulk, setBulk] = useState<Bulk | null>(null);
   return (
     <>
-      <Head title="Dead letters" note="Jobs that will not run again by themselves, by what they died of.">
+      <Head title="Dead letters" note="Jobs that will not run again by themselves, grouped by their error.">
         <a class="button" href={linkTo(['letters'], filter)}>
           One by one
         </a>
@@ -46,7 +46,7 @@ export function DeadGroups({ query }: ViewProps) {
             {groups.length === 0 ? (
               <Empty>
                 {Object.keys(filter).length === 0
-                  ? 'Nothing has died. Long may it last.'
+                  ? 'There are no dead letters.'
                   : 'No dead letter is like this.'}
               </Empty>
             ) : (

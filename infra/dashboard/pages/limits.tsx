@@ -43,7 +43,7 @@ export function Limits({ query }: ViewProps) {
               keyOf={({ key }) => key}
               empty={
                 prefix === ''
-                  ? 'No job and no queue of this app has a limit, and nobody uses one.'
+                  ? 'No job and no queue of this app has a limit, and no limit is in use.'
                   : 'No limit begins like this.'
               }
               columns={all}

@@ -205,7 +205,7 @@ function BulkState({ progress, isRetry }: { progress: BulkProgress | null; isRet
 const endings = {
   all: '',
   partly:
-    'The others could not be found: somebody else was faster, or the queue does not show them just now.',
+    'The others were not found: another operator took them, or the queue does not show them at the moment.',
   limit: 'There are more of them.',
   stopped: 'It was stopped.',
   failing: 'Too many failed again, so it stopped.',

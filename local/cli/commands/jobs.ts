@@ -7,6 +7,7 @@ import { type BatchRole, batchRoleOf } from '../../../core/features/batches/show
 import { whyWaits } from '../../../core/features/limits/explain.ts';
 import { type StepView, sleepersOf, stepsOf } from '../../../core/features/steps/show.ts';
 import { believed } from '../../../core/kit/records/believe.ts';
+import { runsOf } from '../../../core/kit/records/partitions.ts';
 import { payloadOf, type StoredPayload } from '../../../core/kit/records/payload.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { flag } from '../config/flags.ts';
@@ -118,7 +119,7 @@ const columnsAt = (now: number, short: (id: string) => string): readonly Column<
   { title: 'job', value: (row) => row.job },
   { title: 'queue', value: (row) => row.queue },
   { title: 'status', value: (row) => row.status, style: (row) => statusStyles[row.status] ?? null },
-  { title: 'runs', align: 'right', value: (row) => number(row.attempts.length) },
+  { title: 'runs', align: 'right', value: (row) => number(runsOf(row)) },
   { title: 'age', align: 'right', value: (row) => span(now - row.createdAt) },
   { title: 'next', value: (row) => nextRun(row, now), style: (row) => nextStyle(row, now), whole: true },
 ];

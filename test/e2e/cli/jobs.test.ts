@@ -273,6 +273,7 @@ describe('jobs show', () => {
     await backend.stores!.workers!.heartbeat({ ...beat, id: 'v', pid: 6, seenAt: at - 50_000, jobs: dead });
     await backend.stores!.workers!.heartbeat(beat);
     await backend.close();
+    expect((await cli(cwd, ['jobs', 'list'])).stdout).toMatch(/greet +default +processing +1 /);
     const shown = async (ms: number) =>
       (await cli(cwd, ['jobs', 'show', id], { clock: createVirtualClock(at + ms) })).stdout;
     expect(await shown(1_000)).toMatch(/^runs +for 3 s on app-1:7$/m);

@@ -34,6 +34,7 @@ const rows: readonly Row[] = [
   ['jobs list --stauts failed', 2, 'USAGE', /Did you mean --status\?.*longshore jobs list --help/],
   ['status --queue mail', 2, 'USAGE', /Unknown option '--queue'/],
   ['work --max-job 3', 2, 'USAGE', /Did you mean --max-jobs\?/],
+  ['work --until-idle', 2, 'USAGE', /no option --until-idle\. Did you mean --drain\?/],
   ['work -x', 2, 'USAGE', /Unknown option '-x'/],
   ['pause mail --yes', 2, 'USAGE', /Unknown option '--yes'/],
   // too few and too many words

@@ -79,7 +79,7 @@ async function bothLookAtOne() {
   return { shop, id, anna, bert };
 }
 
-it('hear that somebody else was faster', async () => {
+it('read that another operator was faster', async () => {
   const { shop, id, anna, bert } = await bothLookAtOne();
   const dialog = await asked(bert, 'Discard', '');
   expect(await start(await asked(anna, 'Retry', ''), 'Retry')).toBe('1 dead letter retried.');

@@ -33,7 +33,7 @@ describe('dead letters of an operator', () => {
     expect(await idsOf({ queue: 'other', reason: 'permanent' })).toEqual([other]);
   });
 
-  it('are grouped by what they died of, whatever numbers and names are in it', async () => {
+  it('are grouped by their error, whatever numbers and names are in it', async () => {
     const { operator, die } = operatorBench();
     for (let n = 0; n < 3; n++) await die(mail, { to: `u${n}`, error: `no user ${n} in "list ${n}"` });
     const last = await die(mail, { to: 'x', error: 'no user 9 in "none"' });

@@ -10,7 +10,7 @@ import type { StoppedJob } from '../../../kernel/app/breaker.ts';
 import { deadLettersOf } from '../../../kernel/enqueue/admin-of.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { believed } from '../../../kit/records/believe.ts';
-import { statuses } from '../../../kit/records/partitions.ts';
+import { runsOf, statuses } from '../../../kit/records/partitions.ts';
 import { type StoredPayload, payloadOf as shownPayload } from '../../../kit/records/payload.ts';
 import { goneAfterMs, runnerOf } from '../../../kit/worker-state.ts';
 import { keeperOf } from '../../../operations/resources.ts';
@@ -56,9 +56,9 @@ export const listJobs: Run = async ({ client }, { url }) => {
   } satisfies JobList;
 };
 
-function itemOf({ attempts, output: _, ...record }: JobRecord): Omit<JobItem, 'sleeps'> {
-  const last = attempts.at(-1);
-  return { ...record, runs: last?.attempt ?? 0, worker: last?.worker ?? null };
+function itemOf(job: JobRecord): Omit<JobItem, 'sleeps'> {
+  const { attempts, output: _, ...record } = job;
+  return { ...record, runs: runsOf(job), worker: attempts.at(-1)?.worker ?? null };
 }
 
 export const showJob: Run = async (endpoint, { url, parameter: id }) => {
