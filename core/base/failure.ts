@@ -10,6 +10,14 @@ export interface AttemptError {
   readonly stack?: string;
 }
 
+/** A backend that did not answer, where the app has several. */
+export interface UnavailableBackend {
+  readonly backend: string;
+  readonly code: ErrorCode;
+  /** The reason, without credentials. */
+  readonly message: string;
+}
+
 const longestMessage = 2_000;
 const longestStack = 4_000;
 /** The longest first line of a stack; the full message is kept beside the stack. */

@@ -3,6 +3,9 @@
 const secretName =
   /pass(word|wd|phrase)?$|pwd|secret|token|jwt|bearer|csrf|otp$|dsn$|(api|private|access)[-_]?key|connection[-_]?string|session[-_]?id|authorization|cookie|credential|^pin$|^cvv$/i;
 
+/** Removes credentials from addresses: drivers often repeat the address in their messages. */
+export const withoutCredentials = (text: string): string => text.replace(/(:\/\/)[^\s/@]+@/g, '$1***@');
+
 /** Replaces a hidden value. */
 export const maskedSign = '[masked]';
 

@@ -8,16 +8,17 @@ import { loadPayload } from '../kernel/enqueue/offload.ts';
 import { nowOf } from '../kernel/enqueue/skew.ts';
 import { pageOfDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
 import type { StoredPayload } from '../kit/records/payload.ts';
+import { askEach } from '../routing/each.ts';
 import { discard, retry } from './bulk.ts';
 import { edit, editableOf, findDeadLetter, isExpired } from './edit.ts';
 import { look, type Subject, withOwnEntries } from './operation.ts';
 import {
+  administered,
   envelopeIn,
   itemOf,
   matching,
   newestItems,
   queueOf,
-  type Selected,
   selectedIn,
   summariesOf,
 } from './select.ts';
@@ -39,11 +40,11 @@ export const deadLetters = {
   page: look({
     summary: 'Dead letters, newest first',
     run: async (client, asked: DeadLetterFilter, page?: { max?: number; after?: string }) =>
-      newestItems(selectedIn(client), asked, page),
+      newestItems(client, asked, page),
   }),
   groups: look({
     summary: 'Dead letters, grouped by error',
-    run: async (client, asked: DeadLetterFilter, max?: number) => groupsOf(selectedIn(client), asked, max),
+    run: async (client, asked: DeadLetterFilter, max?: number) => groupsOf(client, asked, max),
   }),
   show: look({ summary: 'A dead letter with its payload and attempts', subject: letter, run: show }),
   retry: withOwnEntries({
@@ -70,33 +71,40 @@ const pageSize = 500;
 
 type Group = { -readonly [Name in keyof DeadLetterGroup]: DeadLetterGroup[Name] } & { queues: string[] };
 
+const longestMs = 10_000;
+
 /**
  * Groups dead letters by their error.
  * @param max number of letters to read on each backend, newest first
  */
-async function groupsOf(
-  homes: readonly Selected[],
-  filter: DeadLetterFilter,
-  max = 5_000,
-): Promise<DeadLetterGroups> {
-  const groups = new Map<string, Group>();
-  let looked = 0;
-  let complete = true;
-  for (const selected of homes) {
+async function groupsOf(client: Client, filter: DeadLetterFilter, max = 5_000): Promise<DeadLetterGroups> {
+  const read = async (one: Client) => {
+    const groups = new Map<string, Group>();
+    let looked = 0;
     let next: string | null = null;
-    for await (const page of newestOf(selected, filter, max)) {
-      for (const letter of matching(page.letters, filter)) add(groups, letter);
+    for await (const page of pagesOf(selectedIn(one), filter, max)) {
+      for (const letter of matching(page.letters, filter)) add(groups, groupOf(letter));
       looked += page.letters.length;
       next = page.next;
     }
-    complete &&= next === null;
-  }
+    return { groups, looked, next };
+  };
+  // More letters take longer.
+  const mostMs = longestMs * Math.max(1, max / 5_000);
+  const { answers, ...missed } = await askEach(administered(client), read, mostMs);
+  const groups = new Map<string, Group>();
+  for (const { answer } of answers) for (const group of answer.groups.values()) add(groups, group);
   const sorted = [...groups.values()].sort((a, b) => b.count - a.count || b.newestAt - a.newestAt);
-  return { groups: sorted, looked, complete };
+  return {
+    groups: sorted,
+    looked: answers.reduce((sum, { answer }) => sum + answer.looked, 0),
+    complete: answers.every(({ answer }) => answer.next === null),
+    ...missed,
+  };
 }
 
-async function* newestOf(
-  { app, deadLetters }: Selected,
+async function* pagesOf(
+  { app, deadLetters }: ReturnType<typeof selectedIn>,
   filter: DeadLetterFilter,
   max: number,
 ): AsyncGenerator<DeadLetterPage> {
@@ -120,19 +128,22 @@ async function* newestOf(
   }
 }
 
-function add(groups: Map<string, Group>, letter: DeadLetterItem): void {
-  const { fingerprint, job, reason, error, queue, id, diedAt } = letter;
-  const group = groups.get(fingerprint);
+function groupOf({ fingerprint, job, reason, error, queue, id, diedAt }: DeadLetterItem): Group {
+  const times = { newestId: id, newestAt: diedAt, oldestAt: diedAt };
+  return { fingerprint, job, reason, error, queues: [queue], count: 1, ...times };
+}
+
+function add(groups: Map<string, Group>, more: Group): void {
+  const group = groups.get(more.fingerprint);
   if (!group) {
-    const times = { newestId: id, newestAt: diedAt, oldestAt: diedAt };
-    groups.set(fingerprint, { fingerprint, job, reason, error, queues: [queue], count: 1, ...times });
+    groups.set(more.fingerprint, { ...more });
     return;
   }
-  group.count++;
-  if (!group.queues.includes(queue)) group.queues.push(queue);
-  group.oldestAt = Math.min(group.oldestAt, diedAt);
-  if (diedAt <= group.newestAt) return;
-  Object.assign(group, { newestAt: diedAt, newestId: id, error });
+  group.count += more.count;
+  group.queues = [...new Set([...group.queues, ...more.queues])];
+  group.oldestAt = Math.min(group.oldestAt, more.oldestAt);
+  const { newestAt, newestId, error } = more;
+  if (newestAt > group.newestAt) Object.assign(group, { newestAt, newestId, error });
 }
 
 /** One dead letter, with its payload, its attempts and whether it can be edited. */

@@ -1,4 +1,5 @@
 import { LongshoreError } from '../base/errors.ts';
+import type { JobRecord, RecordFilter } from '../contract/store.ts';
 import { closeBreaker } from '../features/limits/breaker.ts';
 import { limitsFor, pauseJob, resumeJob } from '../features/limits/pause.ts';
 import { stoppedJobs } from '../features/limits/stopped-jobs.ts';
@@ -10,7 +11,10 @@ import type { Client, JobChange } from '../kernel/enqueue/client.ts';
 import { loadPayload } from '../kernel/enqueue/offload.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { update as updateJob } from '../kernel/enqueue/waiting.ts';
+import { believed } from '../kit/records/believe.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
+import { askEach, joined, keepersOf } from '../routing/each.ts';
+import { newestOf, type PageRequest } from '../routing/pages.ts';
 import { unmasked } from './edit.ts';
 import { change, changeEach, look, type Subject } from './operation.ts';
 import { cancelled, changed, job, jobChange, pendingJobs } from './resources.ts';
@@ -34,6 +38,26 @@ export const enqueuedEntry = ({ id, duplicate }: Pick<EnqueuedJob, 'id' | 'dupli
   duplicate ? ([0, `job ${id} is already active`] as const) : ([1, `enqueued as ${id}`] as const);
 
 export const jobs = {
+  list: look({
+    summary: 'Jobs, newest first',
+    async run(client, filter: RecordFilter = {}, page?: PageRequest) {
+      const keepers = keepersOf(eachOf(client), ({ stores: { records } }) =>
+        records.recordsDisabled ? undefined : records,
+      );
+      const pageOf = async (one: Client, asked: PageRequest & { readonly max: number }) => {
+        const { records, next } = await one.stores.records.page({ ...filter, ...asked });
+        return { rows: records.map((record) => believed(one.app, record)), next };
+      };
+      const newestFirst = ({ createdAt }: JobRecord) => createdAt;
+      const { rows, ...rest } = await newestOf(
+        keepers.length > 0 ? keepers : [client],
+        page ?? {},
+        pageOf,
+        newestFirst,
+      );
+      return { jobs: rows, ...rest };
+    },
+  }),
   get: look({
     summary: 'Status, progress and attempts of a job',
     subject: job,
@@ -133,7 +157,10 @@ export const jobs = {
   }),
   stopped: look({
     summary: 'Names of jobs that are paused, or whose breaker is open',
-    run: async (client) => (await Promise.all(eachOf(client).map((one) => stoppedJobs(one)))).flat(),
+    async run(client) {
+      const { answers, ...missed } = await askEach(eachOf(client), (one) => stoppedJobs(one));
+      return { stopped: joined({ answers }), ...missed };
+    },
   }),
 };
 

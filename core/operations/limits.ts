@@ -1,11 +1,12 @@
 /** Lists and resets limits. */
 
 import { isStorable } from '../base/json.ts';
-import { type LimitFilter, limitStoreOf, listLimits } from '../features/limits/views.ts';
+import { type LimitFilter, type LimitPage, limitStoreOf, listLimits } from '../features/limits/views.ts';
 import { wakeAll } from '../features/limits/wake.ts';
 import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
+import { sortedOf } from '../routing/pages.ts';
 import { change, look } from './operation.ts';
 
 const longestKey = 500;
@@ -13,8 +14,8 @@ const mostAtOnce = 10_000;
 
 /** The backends that keep limits. If there are none, the first backend, whose store throws the error. */
 function keepersOf(client: Client): readonly Client[] {
-  const keepers = eachOf(client).filter(({ stores }) => stores.limits);
-  return keepers.length > 0 ? keepers : [client];
+  const all = eachOf(client).filter(({ stores }) => stores.limits);
+  return all.length > 0 ? all : [client];
 }
 
 export const limits = {
@@ -26,17 +27,12 @@ export const limits = {
         if (!isKey(text)) throw wrongOption(`${name} to be a text of at most ${longestKey} characters`);
       if (!Number.isSafeInteger(max) || max < 1 || max > mostAtOnce)
         throw wrongOption(`max to be an integer from 1 to ${mostAtOnce}, got ${max}`);
-      const pages = await Promise.all(keepersOf(client).map((one) => listLimits(one, filter)));
-      // The backends' pages end at different keys. The joined page ends at the smallest of them.
-      const ends = pages.flatMap((page) => page.next ?? []).sort();
-      const next = ends[0] ?? null;
-      const all = pages.flatMap((page) => page.limits);
-      return {
-        limits: all
-          .filter(({ key }) => next === null || key <= next)
-          .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)),
-        next,
+      const pageOf = async (one: Client) => {
+        const page = await listLimits(one, filter);
+        return { rows: page.limits, next: page.next };
       };
+      const { rows: limits, ...rest } = await sortedOf(keepersOf(client), pageOf, ({ key }) => key);
+      return { limits, ...rest } satisfies LimitPage;
     },
   }),
   reset: change({

@@ -2,8 +2,11 @@
 
 import { config } from '../base/errors.ts';
 import { faultOf, isKept } from '../base/text.ts';
+import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { forEach } from '../kit/parallel.ts';
+import { keepersOf } from '../routing/each.ts';
+import { newestOf, type PageRequest } from '../routing/pages.ts';
 import { audited, type OperatorHost, selectionText } from './audit.ts';
 import {
   type AnyChange,
@@ -30,9 +33,15 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
     identity: host.identity,
     ...bind(host, operations),
     async audit(page = {}) {
-      const { audit } = client.stores;
-      if (audit) return audit.page(page);
-      throw config(`Backend "${client.backend.name}" keeps no audit log. Give it a store that does.`);
+      const keepers = keepersOf(eachOf(client), ({ stores }) => stores.audit);
+      if (keepers.length === 0)
+        throw config(`Backend "${client.backend.name}" keeps no audit log. Give it a store that does.`);
+      const pageOf = async (one: Client, asked: PageRequest) => {
+        const { entries, next } = await one.stores.audit!.page(asked);
+        return { rows: entries, next };
+      };
+      const { rows: entries, ...rest } = await newestOf(keepers, page, pageOf, ({ at }) => at);
+      return { entries, ...rest };
     },
   };
 }

@@ -3,9 +3,10 @@ import { adminOf } from '../kernel/enqueue/admin-of.ts';
 import { eachOf, queuesOn } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { drainWorker } from '../kernel/worker/drain.ts';
-import { forgetWorkerMs } from '../kit/worker-state.ts';
+import { forgetWorkerMs, workerStateOf } from '../kit/worker-state.ts';
+import { askEach, joined, keepersOf } from '../routing/each.ts';
 import { clearQueue } from './forget-jobs.ts';
-import { change, type Subject } from './operation.ts';
+import { change, look, type Subject } from './operation.ts';
 
 const queue: Subject = {
   noun: 'queue',
@@ -68,6 +69,21 @@ const seenOn = async ({ app, stores }: Client): Promise<readonly string[]> =>
   (await stores.workers.list(app.clock.now() - forgetWorkerMs)).map(({ id }) => id);
 
 export const workers = {
+  list: look({
+    summary: 'Workers with their running jobs',
+    async run(client) {
+      const keepers = keepersOf(eachOf(client), ({ stores }) => stores.workers);
+      const now = client.app.clock.now();
+      const { answers, ...missed } = await askEach(keepers, ({ stores }) =>
+        stores.workers.list(now - forgetWorkerMs),
+      );
+      const beats = joined({ answers });
+      return {
+        workers: beats.map((beat) => ({ ...beat, state: workerStateOf(beat.seenAt, now) })),
+        ...missed,
+      };
+    },
+  }),
   drain: change({
     action: 'worker.drain',
     summary: 'Drain a worker: it takes no more jobs, and stops when its jobs have ended',

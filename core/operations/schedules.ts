@@ -2,7 +2,10 @@ import type { GuardedSchedules } from '../features/schedules/stored/verbs.ts';
 import { checkEvent } from '../features/steps/emit.ts';
 import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { StoredScheduleDefinition } from '../kernel/app/stored-schedule.ts';
+import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
+import { keepersOf } from '../routing/each.ts';
+import { type PageRequest, sortedOf } from '../routing/pages.ts';
 import { enqueuedEntry } from './jobs.ts';
 import { change, look } from './operation.ts';
 import { schedule, scheduleDefinition } from './resources.ts';
@@ -15,7 +18,16 @@ const guarded = (client: Client) => client.schedules as GuardedSchedules;
 export const schedules = {
   list: look({
     summary: 'Schedules by name, page by page',
-    run: (client, page?: { readonly after?: string; readonly max?: number }) => client.schedules.list(page),
+    async run(client, page: PageRequest = {}) {
+      const keepers = keepersOf(eachOf(client), ({ stores }) => stores.schedules);
+      const pageOf = async (one: Client) => {
+        const { schedules, next } = await one.schedules.list(page);
+        return { rows: schedules, next };
+      };
+      const all = keepers.length > 0 ? keepers : [client];
+      const { rows: schedules, ...rest } = await sortedOf(all, pageOf, ({ name }) => name, page.max);
+      return { schedules, ...rest };
+    },
     http: {
       route: 'GET /schedules',
       operationId: 'listSchedules',

@@ -9,7 +9,7 @@ import { verified } from '../kernel/enqueue/anew.ts';
 import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { firstMax, pageOfDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
-import { cursorOf, positionIn, wrongCursor } from '../kit/records/filter.ts';
+import { newestOf, type PageRequest } from '../routing/pages.ts';
 import type { DeadLetterFilter, DeadLetterItem, DeadLetterItems } from './types.ts';
 
 const pageSize = 500;
@@ -47,9 +47,7 @@ export const isNarrow = ({ queue: _, ...filter }: DeadLetterFilter): boolean =>
 export const queueOf = ({ queue }: DeadLetterFilter): { readonly queue?: string } =>
   queue === undefined ? {} : { queue };
 
-export interface Selected {
-  /** The name of the backend, if there are several. */
-  readonly name?: string;
+interface Selected {
   readonly app: App;
   readonly deadLetters: DeadLetters;
 }
@@ -60,66 +58,28 @@ export function administered(client: Client): readonly Client[] {
   return able.length > 0 ? able : [client];
 }
 
-export const selectedIn = (client: Client): readonly Selected[] =>
-  administered(client).map((one) => ({
-    app: one.app,
-    deadLetters: deadLettersOf(one),
-    ...(one.name !== undefined && { name: one.name }),
-  }));
-
-interface PageRequest {
-  readonly max?: number;
-  readonly after?: string;
-}
+export const selectedIn = (client: Client): Selected => ({
+  app: client.app,
+  deadLetters: deadLettersOf(client),
+});
 
 /** Dead letters of all backends, newest first. */
 export async function newestItems(
-  homes: readonly Selected[],
+  client: Client,
   filter: DeadLetterFilter,
-  { max = 100, after }: PageRequest = {},
+  page: PageRequest = {},
 ): Promise<DeadLetterItems> {
-  const [first] = homes;
-  if (homes.length === 1) return pageOfItems(first!, filter, { max, ...(after !== undefined && { after }) });
-  const places = placesIn(after);
-  const pages = await Promise.all(
-    homes
-      .filter(({ name }) => places[name!] !== null)
-      .map(async (home) => {
-        const place = places[home.name!];
-        const from = place ? { after: place } : {};
-        return { home, from, page: await pageOfItems(home, filter, { max, ...from }) };
-      }),
-  );
-  const all = pages.flatMap(({ page }) => page.letters);
-  const newest = new Set(all.toSorted((a, b) => b.diedAt - a.diedAt).slice(0, max));
-  const letters: DeadLetterItem[] = [];
-  for (const { home, from, page } of pages) {
-    const wanted = page.letters.filter((letter) => newest.has(letter)).length;
-    if (wanted === 0 && page.letters.length > 0) continue;
-    // If only some of the page are shown, a shorter page gives the place of the next one.
-    const shown =
-      wanted === page.letters.length ? page : await pageOfItems(home, filter, { max: wanted, ...from });
-    letters.push(...shown.letters);
-    places[home.name!] = shown.next;
-  }
-  const isOver = homes.every(({ name }) => places[name!] === null);
-  return {
-    letters: letters.sort((a, b) => b.diedAt - a.diedAt),
-    next: isOver ? null : cursorOf(JSON.stringify(places)),
+  const pageOf = async (one: Client, asked: PageRequest) => {
+    const { letters, next } = await pageOfItems(selectedIn(one), filter, asked);
+    return { rows: letters, next };
   };
-}
-
-/** The place of the next page on each backend: `null` = no more letters, missing = start at the newest. */
-function placesIn(after: string | undefined): Record<string, string | null> {
-  if (after === undefined) return {};
-  const [text] = positionIn(after, 'string');
-  try {
-    const places: unknown = JSON.parse(text);
-    if (typeof places === 'object' && places !== null) return { ...places };
-  } catch {
-    // Not JSON: refused below.
-  }
-  throw wrongCursor(after);
+  const { rows: letters, ...rest } = await newestOf(
+    administered(client),
+    page,
+    pageOf,
+    ({ diedAt }) => diedAt,
+  );
+  return { letters, ...rest };
 }
 
 /** Newest first. */

@@ -1,9 +1,9 @@
 /** The operator's types. The dashboard, the command line and programs share them. */
 
 import type { DeadLetterSummary } from '../contract/admin.ts';
-import type { AuditPage } from '../contract/derived/audit.ts';
+import type { AuditEntry } from '../contract/derived/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
-import type { CancelResult, JobRecord } from '../contract/store.ts';
+import type { CancelResult, JobRecord, RecordFilter, WorkerBeat } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { BatchChildPage, BatchDetail, ChildrenRequest } from '../features/batches/show.ts';
 import type { LimitFilter, LimitPage } from '../features/limits/views.ts';
@@ -14,6 +14,8 @@ import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { StoredScheduleDefinition, StoredScheduleInfo } from '../kernel/app/stored-schedule.ts';
 import type { JobChange } from '../kernel/enqueue/client.ts';
 import type { StoredPayload } from '../kit/records/payload.ts';
+import type { WorkerHealth } from '../kit/worker-state.ts';
+import type { OfOne, OfSeveral } from '../routing/each.ts';
 
 /** Identifies the acting person or program in the audit log. */
 export interface OperatorIdentity {
@@ -71,8 +73,8 @@ export interface DeadLetterItem extends DeadLetterSummary {
   readonly fingerprint: string;
 }
 
-export interface DeadLetterItems {
-  readonly letters: readonly DeadLetterItem[];
+export interface DeadLetterItems extends OfSeveral {
+  readonly letters: readonly OfOne<DeadLetterItem>[];
   /** `after` of the next page; `null` = this is the last page. A page with fewer letters than `max`, or none, need not be the last. */
   readonly next: string | null;
 }
@@ -90,7 +92,7 @@ export interface DeadLetterGroup {
   readonly oldestAt: number;
 }
 
-export interface DeadLetterGroups {
+export interface DeadLetterGroups extends OfSeveral {
   /** The groups with the most letters first. */
   readonly groups: readonly DeadLetterGroup[];
   /** The number of letters that were read, newest first. */
@@ -197,6 +199,11 @@ export interface Operator {
     discard(selection: DeadLetterSelection, options?: BulkOptions): Promise<BulkResult>;
   };
   readonly jobs: {
+    /** Newest first. A page with fewer jobs than `max`, or none, need not be the last. */
+    list(
+      filter?: RecordFilter,
+      page?: { max?: number; after?: string },
+    ): Promise<OfSeveral & { readonly jobs: readonly OfOne<JobRecord>[]; readonly next: string | null }>;
     /** `null` = the job is unknown, or its record has been deleted. */
     get(id: string): Promise<JobRecord | null>;
     cancel(ids: readonly string[]): Promise<Readonly<Record<string, CancelResult>>>;
@@ -218,7 +225,7 @@ export interface Operator {
     /** Closes the breaker of the job and makes the jobs that wait for it ready. `false` = it had no failures. */
     closeBreaker(job: string): Promise<boolean>;
     /** Jobs that are paused or whose breaker is open. Empty if no store keeps limits. */
-    stopped(): Promise<readonly StoppedJob[]>;
+    stopped(): Promise<OfSeveral & { readonly stopped: readonly OfOne<StoppedJob>[] }>;
   };
   readonly limits: {
     /** Limits in use, and those that the app declares; at most `max` per backend. Throws `CONFIG` if no store keeps limits. */
@@ -259,7 +266,9 @@ export interface Operator {
     list(page?: {
       readonly after?: string;
       readonly max?: number;
-    }): Promise<{ readonly schedules: readonly StoredScheduleInfo[]; readonly next: string | null }>;
+    }): Promise<
+      OfSeveral & { readonly schedules: readonly OfOne<StoredScheduleInfo>[]; readonly next: string | null }
+    >;
     /** Enqueues its job now, in addition to its scheduled runs; resolves with the job's id. */
     run(name: string): Promise<string>;
     /** Like `client.schedules.upsert`, for schedules made at run time only. `run`, `pause` and `resume` also take those in code. */
@@ -275,9 +284,16 @@ export interface Operator {
     emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   };
   readonly workers: {
+    /** The workers of the last five minutes. Functions are not among them. */
+    list(): Promise<
+      OfSeveral & { readonly workers: readonly OfOne<WorkerBeat & { readonly state: WorkerHealth }>[] }
+    >;
     /** Asks a worker to take no more jobs and to stop, as after SIGTERM. The worker sees the request at its next heartbeat. */
     drain(id: string): Promise<void>;
   };
   /** Newest first. */
-  audit(page?: { max?: number; after?: string }): Promise<AuditPage>;
+  audit(page?: {
+    max?: number;
+    after?: string;
+  }): Promise<OfSeveral & { readonly entries: readonly OfOne<AuditEntry>[]; readonly next: string | null }>;
 }

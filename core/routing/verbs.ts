@@ -19,6 +19,7 @@ import type { SendingClient } from '../kernel/enqueue/send.ts';
 import { homeOfBatch } from './batches.ts';
 import { homeOfChain } from './chains.ts';
 import type { OfBackend, Routing } from './client.ts';
+import { askEach, keepersOf } from './each.ts';
 import { failingOver, homeOnEither, outageOf, type Pair, startOnEither } from './fail-over.ts';
 import { firstOf } from './first-of.ts';
 import type { Outage } from './outage.ts';
@@ -184,8 +185,14 @@ export function verbsOf(routing: Routing) {
       const { metricsOf } = await code();
       const asked = clientsAt(backend);
       // A store that several backends share is counted once.
-      const stores = new Set(asked.flatMap(({ stores }) => stores.metrics ?? []));
-      return metricsOf(asked[0]!, request, [...stores]);
+      const keepers = keepersOf(asked, ({ stores }) => stores.metrics);
+      let missed = {};
+      const report = await metricsOf(asked[0]!, request, async (read) => {
+        const { answers, ...rest } = await askEach(keepers, ({ stores }) => read(stores.metrics!));
+        missed = rest;
+        return answers.map(({ answer }) => answer);
+      });
+      return { ...report, ...missed };
     },
     async batch(name: string, items: Items<unknown>, options: AnyBatchOptions): Promise<Batch> {
       const { sendBatch } = await code();

@@ -2,6 +2,7 @@
 
 import { errorCodes } from '../../core/base/errors.ts';
 import { toError } from '../../core/base/failure.ts';
+import { withoutCredentials } from '../../core/base/mask.ts';
 
 /** 0 = done, 1 = failed, 2 = wrong command line, 3 = not found. */
 export type ExitCode = 0 | 1 | 2 | 3;
@@ -53,6 +54,3 @@ export function messageOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return message || code || name; // a refused connection is an AggregateError without a message
 }
-
-/** Removes credentials from addresses: drivers often repeat the address in their messages. */
-const withoutCredentials = (text: string): string => text.replace(/(:\/\/)[^\s/@]+@/g, '$1***@');

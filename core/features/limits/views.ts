@@ -1,6 +1,7 @@
 /** Limits for people: those in use, by key, and those that the app declares. */
 
 import { config } from '../../base/errors.ts';
+import type { UnavailableBackend } from '../../base/failure.ts';
 import type { LimitState, LimitStore } from '../../contract/derived/limits.ts';
 import { declaredOn } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
@@ -43,9 +44,11 @@ export interface LimitFilter {
 
 export interface LimitPage {
   /** Sorted by key. Unused limits come on top of `max`. */
-  readonly limits: readonly LimitView[];
+  readonly limits: readonly (LimitView & { readonly backend?: string })[];
   /** Where the next page begins; `null` = there are no more. */
   readonly next: string | null;
+  /** Backends whose limits are missing here; absent if all have answered. */
+  readonly unavailable?: readonly UnavailableBackend[];
 }
 
 type Declared = Pick<LimitView, 'perKey' | 'limit' | 'perMs'>;

@@ -28,17 +28,14 @@ const periods: Readonly<Record<MetricPeriod, { readonly step: MetricStep; readon
 /** The smaller step from which a step is added up. */
 const parts = { day: 'hour', hour: 'minute', minute: null } as const;
 
-/** Implements `client.metrics()`. @param all the clients whose metrics are added up */
+type Read = (store: MetricStore) => Promise<readonly [now: Found, past: Found]>;
+
+/** Implements `client.metrics()`. @param readEach reads the stores whose metrics are added up */
 export async function metricsOf(
   { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
   { last = 'hour', queue, job, flag = {} }: MetricRequest = {},
-  all: readonly MetricStore[] = stores.metrics ? [stores.metrics] : [],
+  readEach = async (one: Read) => (stores.metrics ? [await one(stores.metrics)] : []),
 ): Promise<MetricReport> {
-  if (all.length === 0) {
-    throw config(
-      `Backend "${backend.name}" keeps no numbers: give connect() a store that does, for example sqliteStore().`,
-    );
-  }
   if (!Object.hasOwn(periods, last)) {
     throw config(`Expected metrics of the last hour, day or month, got ${shown(last)}.`);
   }
@@ -46,13 +43,22 @@ export async function metricsOf(
   const { step, steps } = periods[last];
   const from = stepOf(step, now) - (steps - 1) * stepMs[step];
   const only = { ...(queue !== undefined && { queue }), ...(job !== undefined && { job }) };
-  const found = await readAll(all, { step, from, to: now + 1, ...only });
-  const past = await readAll(all, {
-    step: 'day',
-    from: stepOf('day', from) - 30 * stepMs.day,
-    to: stepOf('day', from),
-    ...only,
-  });
+  const before = { from: stepOf('day', from) - 30 * stepMs.day, to: stepOf('day', from) };
+  // Each store separately, because each is rolled up separately.
+  const reads = await readEach((store) =>
+    Promise.all([
+      read(store, { step, from, to: now + 1, ...only }),
+      read(store, { step: 'day', ...before, ...only }),
+    ]),
+  );
+  const [first, ...others] = reads;
+  if (!first)
+    throw config(
+      `Backend "${backend.name}" keeps no numbers: give connect() a store that does, for example sqliteStore().`,
+    );
+  const [found, past] = first;
+  for (const other of others)
+    for (const [i, into] of first.entries()) for (const [at, sum] of other[i]!) mergeAt(into, at, sum);
   const whole = total(found);
   const jobs = [...whole].map(([key, { queue, job, tally }]) => {
     const flags = flagsOf(tally, daysOf(past, key), flag);
@@ -74,13 +80,6 @@ export async function metricsOf(
 
 /** By step. */
 type Found = Map<number, Sums>;
-
-/** Reads each store separately, because each is rolled up separately. */
-async function readAll(all: readonly MetricStore[], filter: MetricFilter): Promise<Found> {
-  const [first, ...others] = await Promise.all(all.map((metrics) => read(metrics, filter)));
-  for (const [at, sum] of others.flatMap((found) => [...found])) mergeAt(first!, at, sum);
-  return first!;
-}
 
 /** Rolled-up steps, and the later ones from their parts. A roll-up goes in order, so nothing before the last one is missing. */
 async function read(metrics: MetricStore, filter: MetricFilter): Promise<Found> {

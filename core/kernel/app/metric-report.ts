@@ -1,5 +1,6 @@
 /** The types of `metrics()`: request and report. */
 
+import type { UnavailableBackend } from '../../base/failure.ts';
 import type { MetricStep } from '../../contract/derived/metrics.ts';
 
 /** The ways in which an attempt can end. */
@@ -74,6 +75,8 @@ export interface MetricReport {
   readonly series: readonly MetricPoint[];
   /** Most attempts first. */
   readonly jobs: readonly JobReport[];
+  /** Backends that did not answer and are not counted; absent if all have answered. */
+  readonly unavailable?: readonly UnavailableBackend[];
 }
 
 export interface PastThresholds {

@@ -4,9 +4,9 @@
  *
  * GET  api/session                         Session
  * GET  api/overview?last=live|hour|day|month   Overview
- * GET  api/queues                          QueueView[]
+ * GET  api/queues                          Rows<QueueView>
  * GET  api/limits?prefix&max&after         LimitPage
- * GET  api/stopped                         StoppedView[]
+ * GET  api/stopped                         Rows<StoppedView>
  * GET  api/jobs?…                          JobList         filter members of RecordFilter by their names, `max`, `after`
  * GET  api/jobs/:id?whole=true             JobDetail       `whole`: also a payload that is very large
  * GET  api/batches?max&after               BatchList
@@ -19,10 +19,10 @@
  * GET  api/schedules                       ScheduleView[]  those in code
  * GET  api/stored-schedules?from&max&after StoredScheduleList  those made at run time, by name
  * GET  api/schedules/:name                 ScheduleDetail  of both kinds
- * GET  api/workers                         WorkerView[]
- * GET  api/alerts                          AlertRow[]
+ * GET  api/workers                         Rows<WorkerView>
+ * GET  api/alerts                          Rows<AlertRow>
  * GET  api/audit?max&after                 AuditPage
- * GET  api/capabilities                    Capability[]
+ * GET  api/capabilities                    Rows<Capability>
  * GET  api/events                          text/event-stream: `event: live`, `data:` a Live, every 2 s; `retry: 2000`
  * GET  api/live                            Live, for who cannot hold a stream
  * POST api/queues/:name/{pause,resume,clear}     Done
@@ -37,6 +37,7 @@
  * POST api/workers/:id/drain                     Done
  * POST api/faults/:name                    body: {}; FaultResult   in development only
  *
+ * With several backends lists cover all of them, and rows have `backend`. `?backend=fast` is for one of them, also with a POST.
  * Data that a backend does not have is answered with 200 and an Unavailable. Errors are problem+json as in core/surfaces/http. Every POST
  * needs `content-type: application/json` and the header `x-longshore-token` with the token of the session.
  */
@@ -53,6 +54,7 @@ import type { JobNumbers, JobReport, MetricPoint } from '../../kernel/app/metric
 import type { StoredPayload } from '../../kit/records/payload.ts';
 import type { WorkerHealth } from '../../kit/worker-state.ts';
 import type { DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../../operations/types.ts';
+import type { OfOne, OfSeveral } from '../../routing/each.ts';
 
 export type { BatchChild, BatchChildPage, BatchDetail } from '../../features/batches/show.ts';
 
@@ -64,6 +66,13 @@ export interface Unavailable {
   readonly characters?: number;
 }
 
+export type { OfOne, OfSeveral };
+
+/** A list that is sent whole. */
+export interface Rows<T> extends OfSeveral {
+  readonly rows: readonly OfOne<T>[];
+}
+
 export interface Session {
   readonly actor: string;
   /** A reader may look but not change anything. */
@@ -71,6 +80,8 @@ export interface Session {
   /** For the header `x-longshore-token`. Valid for this session and some hours; after a 403 with code TOKEN, request a new one. */
   readonly token: string;
   readonly backend: string;
+  /** The names of the backends, if there are several; otherwise empty. */
+  readonly backends: readonly string[];
   readonly app: {
     readonly jobs: readonly string[];
     readonly queues: readonly string[];
@@ -93,10 +104,10 @@ export interface FaultResult {
   readonly message: string;
 }
 
-/** The current state. It is cheap enough to read every two seconds. */
-export interface Live {
+/** The current state of all backends. It is cheap enough to read every two seconds. */
+export interface Live extends OfSeveral {
   readonly at: number;
-  readonly queues: readonly LiveQueue[];
+  readonly queues: readonly OfOne<LiveQueue>[];
   readonly workers: {
     readonly healthy: number;
     readonly unhealthy: number;
@@ -105,7 +116,7 @@ export interface Live {
   };
   /** Rates of all queues over the last minute; `null` = no metrics are kept. */
   readonly rates: LiveRates | null;
-  /** Why the backend did not answer. The other members are then the last known ones. `null` = it answered. */
+  /** Why no backend did answer. The other members are then the last known ones. `null` = it answered. */
   readonly error: string | null;
 }
 
@@ -121,7 +132,7 @@ export interface LiveQueue extends QueueStats {
   readonly workers: number | null;
 }
 
-export interface Overview {
+export interface Overview extends OfSeveral {
   readonly live: Live;
   /** For `last=live` these are of the last hour. */
   readonly numbers:
@@ -132,7 +143,7 @@ export interface Overview {
       }
     | Unavailable;
   /** Empty if no limits are kept. */
-  readonly stopped: readonly StoppedView[];
+  readonly stopped: readonly OfOne<StoppedView>[];
 }
 
 /** A job of the app that is stopped: it is paused, or its breaker is open. */
@@ -151,8 +162,8 @@ export type JobItem = Omit<JobRecord, 'attempts' | 'output'> & {
   readonly sleeps: string | null;
 };
 
-export interface JobList {
-  readonly jobs: readonly JobItem[];
+export interface JobList extends OfSeveral {
+  readonly jobs: readonly OfOne<JobItem>[];
   readonly next: string | null;
 }
 

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { within } from '../../base/clock.ts';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
+import { notOne, scoped } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { readJson } from '../http/body.ts';
 import { checkBasePath, refuseOtherHosts, refuseOtherSites, report, requestIdOf } from '../http/mount.ts';
@@ -78,7 +79,7 @@ export function createDashboard(client: Client, options: DashboardOptions): Dash
       checkToken(request, visitor, access.tokens);
     }
     const body = route.method === 'POST' ? await readJson(request, mostBodyBytes) : null;
-    const work = route.run(endpoint, { request, url, visitor, body, parameter });
+    const work = route.run(onOne(endpoint, url), { request, url, visitor, body, parameter });
     const found = await (route.lasts ? work : within(app.clock, longestMs, work, late));
     if (found instanceof Response) return found;
     return new Response(JSON.stringify(found), {
@@ -113,6 +114,20 @@ export function createDashboard(client: Client, options: DashboardOptions): Dash
     },
     close: () => streams?.close(),
   });
+}
+
+/** With `backend` in the query the request is for this backend only. It is removed from the query. */
+function onOne(endpoint: Endpoint, { searchParams }: URL): Endpoint {
+  const name = searchParams.get('backend');
+  searchParams.delete('backend');
+  const { client } = endpoint;
+  if (!name || !client.backends) return endpoint;
+  const found = client.backends.get(name);
+  if (!found) throw notOne(name, [...client.backends.keys()]);
+  const one = scoped(found);
+  const { audit = client.stores.audit } = one.stores;
+  const only = { ...one, stores: { ...one.stores, ...(audit && { audit }) } };
+  return { ...endpoint, client: only, operatorFor: operators(only) };
 }
 
 function checkAddresses(basePath: string, origin: string | null): void {

@@ -28,7 +28,7 @@ export function dashboard(
   backend: QueueBackend,
   options: DashboardOptions & ConnectOptions,
 ): DashboardHandler;
-/** Shows backend `default`, or else the first one in use. For another backend, pass its client to `createDashboard`. */
+/** Shows all backends that this process uses. For one of them, pass its client to `createDashboard`. */
 export function dashboard(
   app: App,
   backends: Backends,

@@ -2,7 +2,7 @@
 
 import type { BulkProgress, BulkResult } from '../../../core/operations/types.ts';
 import type { BulkRequest } from '../../../core/surfaces/dashboard/api.ts';
-import { Problem, post } from './client.ts';
+import { Problem, post, queryOf } from './client.ts';
 
 type ReportLine = BulkProgress | BulkResult | { readonly code?: string; readonly detail: string };
 
@@ -10,10 +10,11 @@ type ReportLine = BulkProgress | BulkResult | { readonly code?: string; readonly
 export async function runBulk(
   action: 'retry' | 'discard',
   request: BulkRequest,
+  backend: string | undefined,
   onProgress: (progress: BulkProgress) => void,
   signal: AbortSignal,
 ): Promise<BulkResult> {
-  const response = await post(`dead/${action}`, request, signal);
+  const response = await post(`dead/${action}${queryOf({ backend })}`, request, signal);
   let rest = '';
   let result: BulkResult | null = null;
   function take(text: string): void {

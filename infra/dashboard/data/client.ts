@@ -28,7 +28,10 @@ export const session = createStore<Session | null>(null);
 export const refusal = createStore<Problem | null>(null);
 
 export const isUnavailable = (value: unknown): value is Unavailable =>
-  typeof value === 'object' && value !== null && 'unavailable' in value;
+  typeof value === 'object' &&
+  value !== null &&
+  'unavailable' in value &&
+  typeof value.unavailable === 'string';
 
 /** This file is in `assets/` of the dashboard, wherever that is mounted; the page's address may end with or without a slash. */
 const home = new URL(/* @vite-ignore */ '..', import.meta.url).href;

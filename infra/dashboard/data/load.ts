@@ -1,7 +1,7 @@
 /** Loads the data of a page, and reloads it. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { Unavailable } from '../../../core/surfaces/dashboard/api.ts';
+import type { OfSeveral, Unavailable } from '../../../core/surfaces/dashboard/api.ts';
 import { ask, isUnavailable, type Query, queryOf, wordsOf } from './client.ts';
 import { onKeys } from './keys.ts';
 
@@ -90,8 +90,12 @@ export function useLoad<T>(path: string, everyMs?: number): Loaded<T> {
   return { ...state, reload };
 }
 
+export type Missed = OfSeveral['unavailable'];
+
 export interface LoadedPages<T> extends Omit<State<unknown>, 'value'> {
   readonly items: readonly T[];
+  /** Backends that did not answer. */
+  readonly missed: Missed;
   readonly more: boolean;
   readonly loadMore: () => void;
   readonly reload: () => void;
@@ -101,13 +105,13 @@ export interface LoadedPages<T> extends Omit<State<unknown>, 'value'> {
 
 export const pageSize = 100;
 const mostLooks = 5;
-const noPage = { items: [], next: null };
+const noPage = { items: [], next: null, missed: undefined };
 
 /**
  * Loads a list page by page. A page may be empty and still have a next one, so it loads on until there is something to show or the limit of
  * requests is reached.
  */
-export function usePages<Page extends { readonly next: string | null }, T>(
+export function usePages<Page extends OfSeveral & { readonly next: string | null }, T>(
   path: string,
   filter: Query,
   itemsOf: (page: Page) => readonly T[],
@@ -115,29 +119,31 @@ export function usePages<Page extends { readonly next: string | null }, T>(
   const addressOf = (after: string | null): string =>
     `${path}${queryOf({ ...filter, max: pageSize, after })}`;
   const address = addressOf(null);
-  const { state, request } = useRequest<{ readonly items: readonly T[]; readonly next: string | null }>(
-    address,
-  );
+  const { state, request } = useRequest<
+    Pick<LoadedPages<T>, 'items' | 'missed'> & { readonly next: string | null }
+  >(address);
   const load = (isFresh: boolean, quiet = false): void =>
     void request(async (old, signal) => {
-      let { items, next } = (!isFresh && old) || noPage;
+      let { items, next, missed } = (!isFresh && old) || noPage;
       const before = items.length;
       for (let looks = 0; looks < mostLooks; looks += 1) {
         const page = await ask<Page | Unavailable>(addressOf(next), signal);
         if (isUnavailable(page)) return page;
         items = [...items, ...itemsOf(page)];
         next = page.next;
+        missed = page.unavailable;
         if (items.length > before || next === null) break;
       }
-      return { items, next };
+      return { items, next, missed };
     }, quiet);
   const reload = (): void => load(true);
   useStart(reload, address);
   const { value, ...rest } = state;
-  const { items, next } = value ?? noPage;
+  const { items, next, missed } = value ?? noPage;
   return {
     ...rest,
     items,
+    missed,
     more: next !== null,
     loadMore: () => {
       if (!rest.loading && next !== null && rest.problem === null) load(false);

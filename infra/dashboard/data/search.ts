@@ -11,6 +11,10 @@ export interface SearchField {
   readonly isMoment?: true;
 }
 
+/** A field for the backend, if there are several. */
+export const backendField = (backends: readonly string[]): readonly SearchField[] =>
+  backends.length > 1 ? [{ word: 'backend', member: 'backend', label: 'Backend', choices: backends }] : [];
+
 export type Filter = Readonly<Record<string, string>>;
 
 const token = /(?:(?<word>[a-z]+):)?(?:"(?<quoted>(?:[^"\\]|\\.)*)"|(?<plain>\S+))/gi;

@@ -5,12 +5,14 @@ import { live } from '../data/live.ts';
 import { useStore } from '../data/store.ts';
 
 export function ConnectionState() {
-  const { connection, reason } = useStore(live);
+  const { connection: own, reason, live: now } = useStore(live);
+  const missed = now?.unavailable?.map(({ backend, message }) => `${backend} does not answer: ${message}`);
+  const connection = own === 'live' && missed ? 'silent' : own;
   const words = {
     connecting: 'connecting',
     live: 'live',
     reconnecting: reason === null ? 'reconnecting' : `reconnecting: ${reason}`,
-    silent: `backend does not answer: ${reason}`,
+    silent: missed?.join(' ') ?? `backend does not answer: ${reason}`,
   }[connection];
   return (
     <span class={`connection ${connection}`} role="status" title={visibleLine(words)}>

@@ -14,7 +14,7 @@ import type { ViewProps } from './page.ts';
 
 export function DeadGroups({ query }: ViewProps) {
   const search = readDeadSearch(query);
-  const { filter, typed, words } = search;
+  const { filter, typed, words, backend } = search;
   const [all, setAll] = useState(false);
   const loaded = useLoad<DeadLetterGroups>(
     `dead/groups${queryOf({ ...filter, ...(all && { max: mostCounted }) })}`,
@@ -27,7 +27,13 @@ export function DeadGroups({ query }: ViewProps) {
         <a class="button" href={linkTo(['letters'], filter)}>
           One by one
         </a>
-        <BulkButtons what=" all" selection={{ filter: typed }} words={words} onAsk={setBulk} />
+        <BulkButtons
+          what=" all"
+          selection={{ filter: typed }}
+          words={words}
+          backend={backend}
+          onAsk={setBulk}
+        />
       </Head>
       <DeadSearchBox search={search} path="dead" />
       <Shown loaded={loaded}>
@@ -62,6 +68,7 @@ export function DeadGroups({ query }: ViewProps) {
                       <BulkButtons
                         selection={{ filter: { ...typed, fingerprint: group.fingerprint } }}
                         words={`those of ${nameOf(group)} with “${group.error}”`}
+                        backend={backend}
                         onAsk={setBulk}
                       />
                     </div>

@@ -16,7 +16,7 @@ import type { ViewProps } from './page.ts';
 
 export function DeadLetterList({ query }: ViewProps) {
   const search = readDeadSearch(query);
-  const { filter, typed, words } = search;
+  const { filter, typed, words, backend } = search;
   const loaded = usePages('dead', filter, ({ letters }: DeadLetterItems) => letters);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [bulk, setBulk] = useState<Bulk | null>(null);
@@ -53,7 +53,7 @@ export function DeadLetterList({ query }: ViewProps) {
         <a class="button" href={linkTo(['dead'], filter)}>
           In groups
         </a>
-        <BulkButtons {...asked} onAsk={setBulk} />
+        <BulkButtons {...asked} backend={backend} onAsk={setBulk} />
       </Head>
       <DeadSearchBox search={search} path="letters" />
       <PagedRows

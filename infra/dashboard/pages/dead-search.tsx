@@ -3,14 +3,15 @@
 import type { DeadLetterFilter } from '../../../core/operations/types.ts';
 import type { Session } from '../../../core/surfaces/dashboard/api.ts';
 import { session } from '../data/client.ts';
-import { type Filter, filterIn, type SearchField, writeSearch } from '../data/search.ts';
+import { backendField, type Filter, filterIn, type SearchField, writeSearch } from '../data/search.ts';
 import { SearchBox } from '../parts/search.tsx';
 
 const alone = 'error';
 
-const deadFields = ({ app }: Session): readonly SearchField[] => [
+const deadFields = ({ app, backends }: Session): readonly SearchField[] => [
   { word: 'job', member: 'job', label: 'Job', choices: app.jobs },
   { word: 'queue', member: 'queue', label: 'Queue', choices: app.queues },
+  ...backendField(backends),
   {
     word: 'reason',
     member: 'reason',
@@ -27,6 +28,8 @@ const deadFields = ({ app }: Session): readonly SearchField[] => [
 export interface DeadSearch {
   readonly fields: readonly SearchField[];
   readonly filter: Filter;
+  /** The only backend that is searched, if one is chosen. */
+  readonly backend: string | undefined;
   /** The filter as the server expects it in a body. */
   readonly typed: DeadLetterFilter;
   /** The search terms as text. */
@@ -36,14 +39,14 @@ export interface DeadSearch {
 export function readDeadSearch(query: URLSearchParams): DeadSearch {
   const fields = deadFields(session.get()!);
   const filter = filterIn(query, fields, alone);
-  const { diedFrom, diedBefore, ...texts } = filter;
+  const { backend, diedFrom, diedBefore, ...texts } = filter;
   const typed = {
     ...texts,
     ...(diedFrom !== undefined && { diedFrom: Number(diedFrom) }),
     ...(diedBefore !== undefined && { diedBefore: Number(diedBefore) }),
   };
   const written = writeSearch(filter, fields, alone);
-  return { fields, filter, typed, words: written === '' ? 'all there are' : `all with ${written}` };
+  return { fields, filter, backend, typed, words: written === '' ? 'all there are' : `all with ${written}` };
 }
 
 /** @param path of the page */

@@ -4,7 +4,7 @@ import { session } from '../data/client.ts';
 import { count, moment } from '../data/format.ts';
 import { usePages, useRefreshAtTop } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
-import { filterIn, type SearchField } from '../data/search.ts';
+import { backendField, filterIn, type SearchField } from '../data/search.ts';
 import { Head } from '../parts/frame.tsx';
 import { PagedRows } from '../parts/paged-rows.tsx';
 import type { RowColumn } from '../parts/rows.tsx';
@@ -17,10 +17,11 @@ import type { ViewProps } from './page.ts';
 
 const statuses = ['pending', 'processing', 'retrying', 'completed', 'failed', 'cancelled', 'expired'];
 
-const fieldsOf = ({ app }: Session): readonly SearchField[] => [
+const fieldsOf = ({ app, backends }: Session): readonly SearchField[] => [
   { word: 'status', member: 'status', label: 'Status', choices: statuses },
   { word: 'job', member: 'job', label: 'Job', choices: app.jobs },
   { word: 'queue', member: 'queue', label: 'Queue', choices: app.queues },
+  ...backendField(backends),
   { word: 'tenant', member: 'tenantId', label: 'Tenant' },
   { word: 'key', member: 'idempotencyKey', label: 'Idempotency key' },
   { word: 'schedule', member: 'schedule', label: 'Schedule', choices: app.schedules },

@@ -1,4 +1,5 @@
 import type { LimitPage, LimitView } from '../../../core/features/limits/views.ts';
+import type { OfOne } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { queryOf } from '../data/client.ts';
 import { count, duration, plural } from '../data/format.ts';
@@ -19,7 +20,7 @@ const most = 200;
 export function Limits({ query }: ViewProps) {
   const prefix = query.get('prefix') ?? '';
   const loaded = useLoad<LimitPage>(`limits${queryOf({ prefix, max: most })}`, 5_000);
-  const actions: Column<LimitView> = {
+  const actions: Column<OfOne<LimitView>> = {
     name: 'Actions',
     of: (limit) => <Reset limit={limit} onDone={loaded.reload} />,
   };
@@ -104,13 +105,13 @@ function Holders({ kind, holders, used }: LimitView) {
   );
 }
 
-function Reset({ limit, onDone }: { limit: LimitView; onDone: () => void }) {
-  const { key, used, heldUntil, waiting } = limit;
+function Reset({ limit, onDone }: { limit: OfOne<LimitView>; onDone: () => void }) {
+  const { key, used, heldUntil, waiting, backend } = limit;
   return (
     <div class="actions">
       <AskedAction
         label="Reset"
-        path="limits/reset"
+        path={`limits/reset${queryOf({ backend })}`}
         body={{ key }}
         disabled={used === 0 && heldUntil === null && waiting === 0}
         question="Reset this limit?"

@@ -1,4 +1,5 @@
-import type { QueueView } from '../../../core/surfaces/dashboard/api.ts';
+import type { OfOne, QueueView } from '../../../core/surfaces/dashboard/api.ts';
+import { queryOf } from '../data/client.ts';
 import { count, duration, orNone, plural, rate } from '../data/format.ts';
 import { live } from '../data/live.ts';
 import { linkTo } from '../data/route.ts';
@@ -12,9 +13,9 @@ import { Text, TextLink } from '../parts/text.tsx';
 export function Queues() {
   const now = useStore(live).live;
   /** The counts of the last event are newer than those that were loaded. */
-  const fresh = (queue: QueueView): QueueView => ({
-    ...queue,
-    ...now?.queues.find((one) => one.queue === queue.queue),
+  const fresh = (row: OfOne<QueueView>): OfOne<QueueView> => ({
+    ...row,
+    ...now?.queues.find((one) => one.queue === row.queue && one.backend === row.backend),
   });
   return (
     <TablePage<QueueView>
@@ -30,12 +31,12 @@ export function Queues() {
   );
 }
 
-const columns: readonly Column<QueueView>[] = [
+const columns: readonly Column<OfOne<QueueView>>[] = [
   {
     name: 'Queue',
-    of: ({ queue, paused }) => (
+    of: ({ queue, backend, paused }) => (
       <>
-        <TextLink href={linkTo(['jobs'], { queue })} value={queue} />{' '}
+        <TextLink href={linkTo(['jobs'], { queue, backend })} value={queue} />{' '}
         {paused && <Badge word="paused" tone="warn" />}
       </>
     ),
@@ -46,11 +47,11 @@ const columns: readonly Column<QueueView>[] = [
   {
     name: 'Dead',
     numeric: true,
-    of: ({ dead, queue }) =>
+    of: ({ dead, queue, backend }) =>
       dead === 0 ? (
         '0'
       ) : (
-        <a class="bad" href={linkTo(['dead'], { queue })}>
+        <a class="bad" href={linkTo(['dead'], { queue, backend })}>
           {count(dead)}
         </a>
       ),
@@ -69,19 +70,20 @@ const columns: readonly Column<QueueView>[] = [
 ];
 
 function Actions({
-  queue: { queue, paused, ready, delayed },
+  queue: { queue, backend, paused, ready, delayed },
   onDone,
 }: {
-  queue: QueueView;
+  queue: OfOne<QueueView>;
   onDone: () => void;
 }) {
   const path = `queues/${encodeURIComponent(queue)}`;
+  const query = queryOf({ backend });
   return (
     <>
-      <Pause path={path} paused={paused} onDone={onDone} />
+      <Pause path={path} query={query} paused={paused} onDone={onDone} />
       <AskedAction
         label="Clear"
-        path={`${path}/clear`}
+        path={`${path}/clear${query}`}
         disabled={ready + delayed === 0}
         question="Clear this queue?"
         answer={`Remove ${plural(ready + delayed, 'job')}`}
@@ -90,7 +92,8 @@ function Actions({
         onDone={onDone}
       >
         <p>
-          All that waits in <Text value={queue} /> is removed for good: {plural(ready, 'job')} ready,{' '}
+          All waiting jobs of <Text value={queue} />
+          {backend !== undefined && ` on ${backend}`} are removed for good: {plural(ready, 'job')} ready,{' '}
           {plural(delayed, 'job')} for later. What runs ends normally, and dead letters stay.
         </p>
       </AskedAction>

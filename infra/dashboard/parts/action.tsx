@@ -23,12 +23,18 @@ export function Action({ label, path, onDone }: ActionProps) {
   );
 }
 
-/** @param path of a queue or a schedule */
-export function Pause({ path, paused, onDone }: { path: string; paused: boolean; onDone: () => void }) {
+interface PauseProps extends Pick<ActionProps, 'path' | 'onDone'> {
+  readonly paused: boolean;
+  /** With the backend of the row, if there are several. */
+  readonly query?: string;
+}
+
+/** `path`: of a queue or a schedule */
+export function Pause({ path, query = '', paused, onDone }: PauseProps) {
   return (
     <Action
       label={paused ? 'Resume' : 'Pause'}
-      path={`${path}/${paused ? 'resume' : 'pause'}`}
+      path={`${path}/${paused ? 'resume' : 'pause'}${query}`}
       onDone={onDone}
     />
   );

@@ -21,6 +21,8 @@ export interface Bulk {
   readonly selection: DeadLetterSelection;
   /** The selected jobs. */
   readonly words: string;
+  /** The only backend of the selection, if one was chosen. */
+  readonly backend: string | undefined;
 }
 
 interface BulkButtonsProps extends Omit<Bulk, 'action'> {
@@ -64,7 +66,7 @@ const noRun: Run = { doing: null, progress: null, counted: null, result: null, p
 
 const numberIn = (name: string, text: string) => text !== '' && { [name]: Number(text) };
 
-export function BulkDialog({ action, selection, words, onClose, onDone }: BulkProps) {
+export function BulkDialog({ action, selection, words, backend, onClose, onDone }: BulkProps) {
   const [limits, setLimits] = useState(noLimits);
   const [{ doing, progress, counted, result, problem }, setRun] = useState(noRun);
   const [typed, type] = useState('');
@@ -80,7 +82,7 @@ export function BulkDialog({ action, selection, words, onClose, onDone }: BulkPr
     const tell = (progress: BulkProgress | null): void => setRun({ ...noRun, doing, progress });
     tell(null);
     try {
-      return await runBulk(action, request, tell, own.signal);
+      return await runBulk(action, request, backend, tell, own.signal);
     } catch (error) {
       const problem = own.signal.aborted
         ? 'Stopped. What was done until then stays done; the audit log has the count.'

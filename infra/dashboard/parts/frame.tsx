@@ -1,7 +1,9 @@
 /** The parts of pages: heads, panels, facts, and placeholders while nothing is loaded. */
 
 import type { ComponentChildren } from 'preact';
-import type { Loaded } from '../data/load.ts';
+import type { OfSeveral } from '../../../core/surfaces/dashboard/api.ts';
+import { visibleLine } from '../data/format.ts';
+import type { Loaded, Missed } from '../data/load.ts';
 
 interface HeadProps {
   readonly title: ComponentChildren;
@@ -71,6 +73,17 @@ export function Trouble({ children }: { children: ComponentChildren }) {
   );
 }
 
+/** Says which backends a list is without. */
+export const Missing = ({ missed = [] }: { missed: Missed }) => (
+  <>
+    {missed.map(({ backend, message }) => (
+      <Trouble key={backend}>
+        Backend {backend} does not answer, so what it has is missing here: {visibleLine(message)}
+      </Trouble>
+    ))}
+  </>
+);
+
 interface ShownProps<T> {
   readonly loaded: Loaded<T>;
   /** Title of the page until its children, which include the head, are loaded. */
@@ -95,6 +108,7 @@ export function Shown<T>({ loaded, title, children }: ShownProps<T>) {
       )}
       {value === null && unavailable === null && problem === null && <p class="waiting">Loading…</p>}
       {unavailable !== null && <Empty>{unavailable}</Empty>}
+      {value !== null && <Missing missed={(value as OfSeveral).unavailable} />}
       {value !== null && children(value)}
     </>
   );

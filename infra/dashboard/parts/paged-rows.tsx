@@ -2,7 +2,7 @@
 
 import { count } from '../data/format.ts';
 import type { LoadedPages } from '../data/load.ts';
-import { Empty, Trouble } from './frame.tsx';
+import { Empty, Missing, Trouble } from './frame.tsx';
 import { Rows, type RowsProps } from './rows.tsx';
 
 interface PagedRowsProps<T> extends Pick<RowsProps<T>, 'columns' | 'keyOf'> {
@@ -14,12 +14,13 @@ interface PagedRowsProps<T> extends Pick<RowsProps<T>, 'columns' | 'keyOf'> {
 }
 
 export function PagedRows<T>({ loaded, what, empty, columns, keyOf }: PagedRowsProps<T>) {
-  const { items, more, unavailable, problem, loading, loadMore } = loaded;
+  const { items, missed, more, unavailable, problem, loading, loadMore } = loaded;
   const listed = `${count(items.length)} ${what} are listed`;
   if (unavailable !== null) return <Empty>{unavailable}</Empty>;
   return (
     <>
       {problem !== null && <Trouble>{problem}</Trouble>}
+      <Missing missed={missed} />
       <p class="hidden" aria-live="polite">
         {loading ? '' : `${listed}${more ? ', and there are more' : ''}.`}
       </p>

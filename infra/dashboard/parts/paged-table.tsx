@@ -1,7 +1,7 @@
 /** A short list that is loaded page by page. */
 
 import type { LoadedPages } from '../data/load.ts';
-import { Empty, Trouble } from './frame.tsx';
+import { Empty, Missing, Trouble } from './frame.tsx';
 import { Table, type TableProps } from './table.tsx';
 
 interface PagedTableProps<T> extends Omit<TableProps<T>, 'rows'> {
@@ -9,10 +9,11 @@ interface PagedTableProps<T> extends Omit<TableProps<T>, 'rows'> {
 }
 
 export function PagedTable<T>({ loaded, ...table }: PagedTableProps<T>) {
-  const { items, more, loading, problem, loadMore } = loaded;
+  const { items, missed, more, loading, problem, loadMore } = loaded;
   return (
     <>
       {problem !== null && <Trouble>{problem}</Trouble>}
+      <Missing missed={missed} />
       {items.length === 0 && loading ? <p class="waiting">Loading…</p> : <Table {...table} rows={items} />}
       {more && (
         <Empty>

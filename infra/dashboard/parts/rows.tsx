@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { onKeys } from '../data/keys.ts';
-import type { NamedColumn, Tabular } from './table.tsx';
+import { type NamedColumn, type Tabular, wholeKeyOf, withBackend } from './table.tsx';
 
 export interface RowColumn<T> extends NamedColumn<T> {
   /** A part of the width, as in `grid-template-columns`. */
@@ -55,7 +55,10 @@ function useSeen(box: { current: HTMLElement | null }, rowsCount: number) {
   return seen;
 }
 
-export function Rows<T>({ caption, columns, rows, keyOf, more, loading, onNearEnd, end }: RowsProps<T>) {
+export function Rows<T>(props: RowsProps<T>) {
+  const { caption, rows, keyOf, more, loading, onNearEnd, end } = props;
+  const main = props.columns.findIndex((column) => column.main);
+  const columns = withBackend(props.columns, rows, { width: 'minmax(4rem, .5fr)' }, main);
   const box = useRef<HTMLElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   /** The active row of the keyboard; the focus follows it. */
@@ -115,7 +118,7 @@ export function Rows<T>({ caption, columns, rows, keyOf, more, loading, onNearEn
         <tbody ref={body} style={{ height: `${rows.length * height}px` }}>
           {shown.map((row, i) => (
             <tr
-              key={keyOf(row)}
+              key={wholeKeyOf(keyOf)(row)}
               aria-rowindex={from + i + 2}
               style={{
                 gridTemplateColumns: template,

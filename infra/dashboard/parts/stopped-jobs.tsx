@@ -1,7 +1,7 @@
 /** Jobs that are stopped by a pause or their breaker, and the actions that resume them. */
 
 import { useState } from 'preact/hooks';
-import type { StoppedView } from '../../../core/surfaces/dashboard/api.ts';
+import type { Rows, StoppedView } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { session } from '../data/client.ts';
 import { count } from '../data/format.ts';
@@ -86,12 +86,12 @@ function LetGo({ job, state, waiting, onDone }: StoppedView & { onDone: () => vo
 
 /** All stopped jobs, and a way to pause another one. */
 export function StoppedPanel() {
-  const loaded = useLoad<readonly StoppedView[]>('stopped', 5_000);
+  const loaded = useLoad<Rows<StoppedView>>('stopped', 5_000);
   const mayAct = useMayAct();
   if (loaded.unavailable !== null) return null;
   return (
     <Panel title="Stopped jobs" actions={mayAct && <PauseJob onDone={loaded.reload} />}>
-      <Shown loaded={loaded}>{(stopped) => <StoppedTable stopped={stopped} onDone={loaded.reload} />}</Shown>
+      <Shown loaded={loaded}>{({ rows }) => <StoppedTable stopped={rows} onDone={loaded.reload} />}</Shown>
     </Panel>
   );
 }

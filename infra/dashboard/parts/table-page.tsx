@@ -1,6 +1,7 @@
 /** A page with one table: its head, its data, and the actions of each row. */
 
 import type { ComponentChildren } from 'preact';
+import type { OfOne, Rows } from '../../../core/surfaces/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { useLoad } from '../data/load.ts';
 import { Head, Shown } from './frame.tsx';
@@ -12,16 +13,16 @@ interface TablePageProps<T> extends Pick<TableProps<T>, 'columns' | 'keyOf' | 'e
   readonly path: string;
   readonly everyMs?: number;
   /** Converts the loaded rows to the shown ones. */
-  readonly rowsOf?: (loaded: readonly T[]) => readonly T[];
+  readonly rowsOf?: (loaded: readonly OfOne<T>[]) => readonly OfOne<T>[];
   /** Only for users who may change something. */
-  readonly actions?: (row: T, reload: () => void) => ComponentChildren;
+  readonly actions?: (row: OfOne<T>, reload: () => void) => ComponentChildren;
 }
 
 export function TablePage<T>(props: TablePageProps<T>) {
   const { title, note, path, everyMs, rowsOf, actions, columns, keyOf, empty } = props;
-  const loaded = useLoad<readonly T[]>(path, everyMs);
+  const loaded = useLoad<Rows<T>>(path, everyMs);
   const withActions = useMayAct() && actions !== undefined;
-  const last: Column<T> = {
+  const last: Column<OfOne<T>> = {
     name: 'Actions',
     of: (row) => <div class="actions">{actions?.(row, loaded.reload)}</div>,
   };
@@ -29,7 +30,7 @@ export function TablePage<T>(props: TablePageProps<T>) {
     <>
       <Head title={title} note={note} />
       <Shown loaded={loaded}>
-        {(rows) => (
+        {({ rows }) => (
           <Table
             caption={title}
             rows={rowsOf?.(rows) ?? rows}

@@ -1,7 +1,9 @@
 /** A short table. On a narrow screen each row is a card, and each cell has a label. */
 
 import type { ComponentChildren } from 'preact';
+import type { OfOne } from '../../../core/surfaces/dashboard/api.ts';
 import { Empty } from './frame.tsx';
+import { Text } from './text.tsx';
 
 export interface NamedColumn<T> {
   readonly name: string;
@@ -26,7 +28,28 @@ export interface TableProps<T> extends Tabular<T, Column<T>> {
   readonly empty: ComponentChildren;
 }
 
-export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+const backendOf = (row: unknown): string => (row as OfOne<object>).backend ?? '';
+
+/** Rows of several backends may have the same key. */
+export const wholeKeyOf =
+  <T,>(keyOf: (row: T) => string) =>
+  (row: T): string =>
+    `${backendOf(row)} ${keyOf(row)}`;
+
+/** With a column for the backend behind the one that names the row, if the rows have one. */
+export function withBackend<T, OneColumn extends NamedColumn<T>>(
+  columns: readonly OneColumn[],
+  rows: readonly T[],
+  column: Omit<OneColumn, 'name' | 'of'>,
+  behind: number,
+): readonly OneColumn[] {
+  if (!rows.some((row) => backendOf(row) !== '')) return columns;
+  const added = { ...column, name: 'Backend', of: (row: T) => <Text value={backendOf(row)} /> };
+  return columns.toSpliced(behind + 1, 0, added as unknown as OneColumn);
+}
+
+export function Table<T>({ caption, columns: own, rows, keyOf, empty }: TableProps<T>) {
+  const columns = withBackend(own, rows, {}, 0);
   if (rows.length === 0) return <Empty>{empty}</Empty>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
@@ -44,7 +67,7 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr key={wholeKeyOf(keyOf)(row)}>
               {columns.map(({ name, numeric, of }) => (
                 <td key={name} data-name={name} class={numeric ? 'numeric' : undefined}>
                   {of(row)}

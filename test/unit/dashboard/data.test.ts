@@ -174,7 +174,7 @@ describe('schedules and workers', () => {
       jobs: [{ id: 'job-1', job: 'mail.send', startedAt: now }],
     });
     clock.advance(20_000);
-    expect((await get('/api/workers')).body).toMatchObject([
+    expect((await get('/api/workers')).body.rows).toMatchObject([
       { id: 'w-1', state: 'unhealthy', draining: false, jobs: [{ id: 'job-1' }] },
     ]);
     expect((await get('/api/live')).body.workers).toEqual({
@@ -183,11 +183,11 @@ describe('schedules and workers', () => {
       running: 0,
       concurrency: 0,
     });
-    expect((await get('/api/queues')).body).toMatchObject([
+    expect((await get('/api/queues')).body.rows).toMatchObject([
       { queue: 'mail', workers: 1, jobs: ['mail.send'] },
     ]);
     clock.advance(60_000);
-    expect((await get('/api/queues')).body).toMatchObject([{ queue: 'mail', workers: null }]);
+    expect((await get('/api/queues')).body.rows).toMatchObject([{ queue: 'mail', workers: null }]);
   });
 });
 
@@ -218,7 +218,7 @@ describe('what a backend cannot tell', () => {
       unavailable: expect.stringContaining('keeps no records'),
     });
     expect((await get('/api/live')).body).toMatchObject({ queues: [], rates: null, error: null });
-    const capabilities = (await get('/api/capabilities')).body;
+    const capabilities = (await get('/api/capabilities')).body.rows;
     expect(capabilities).toContainEqual({ name: 'Records of jobs', value: 'no' });
     expect(capabilities).toContainEqual({ name: 'Largest envelope', value: '1 MB' });
   });
@@ -279,7 +279,7 @@ describe('alerts', () => {
     const handler = createDashboard(client, { development: true });
     const headers = await enter(handler);
     const { body } = await asker(handler)('/api/alerts', { headers });
-    expect(body).toMatchObject([
+    expect(body.rows).toMatchObject([
       { alert: 'QueueDepthHigh', state: 'pending', since: null, forMs: 60_000 },
       { alert: 'Deep', state: 'ok' },
       { alert: 'Blind', state: 'unknown', text: expect.stringContaining('no such table') },
@@ -287,8 +287,8 @@ describe('alerts', () => {
   });
 });
 
-describe('one of several backends', () => {
-  it('is shown alone, with its name: its queues, its jobs, its numbers', async () => {
+describe('several backends', () => {
+  it('are shown together, and one that a dashboard is made of alone', async () => {
     const clock = createVirtualClock();
     const note = defineJob({ name: 'note', payload: z.object({}), async handle() {} });
     const thumb = defineJob({
@@ -320,7 +320,12 @@ describe('one of several backends', () => {
       };
     };
     expect(await shown(client)).toEqual({
-      ...{ backend: 'default (memory)', queues: ['default'], jobs: [['note', 2]] },
+      backend: 'default (memory), fast (memory)',
+      queues: ['default', 'images'],
+      jobs: [
+        ['thumb', 3],
+        ['note', 2],
+      ],
     });
     expect(await shown(client.backends.get('fast')!)).toEqual({
       ...{ backend: 'fast (memory)', queues: ['images'], jobs: [['thumb', 3]] },

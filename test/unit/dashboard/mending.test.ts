@@ -138,7 +138,7 @@ describe('an operator', () => {
       status: 404,
       detail: 'There is no queue "defualt" here. Did you mean "default"?',
     });
-    expect((await get('queues')).body).toHaveLength(1);
+    expect((await get('queues')).body.rows).toHaveLength(1);
     await client.close();
   });
 

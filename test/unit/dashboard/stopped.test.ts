@@ -35,13 +35,13 @@ const paused = { job: name, state: 'paused', until: null, failures: 0, waiting: 
 describe('stopped jobs', () => {
   it('are listed, and so they are on the overview and with a job that waits', async () => {
     const b = await createPage();
-    expect((await b.get('stopped')).body).toEqual([]);
+    expect((await b.get('stopped')).body).toEqual({ rows: [] });
     const until = await open(b);
     await b.post(`stopped/${name}/pause`);
     const stopped = [paused, { job: name, state: 'open', until, failures: 3, waiting: 0 }];
     const found = await b.get('stopped');
     expectSafe(found);
-    expect(found.body).toEqual(stopped);
+    expect(found.body).toEqual({ rows: stopped });
     expect((await b.get('overview?last=live')).body.stopped).toEqual(stopped);
     const { id } = await b.client.enqueue(send, { to: 'a' });
     expect((await b.get(`jobs/${id}`)).body.stopped).toEqual(stopped);
@@ -55,7 +55,7 @@ describe('stopped jobs', () => {
     await b.limits.hold(`breaker:${name}2:open`, 60_000);
     const { id } = await b.client.enqueue(send, { to: 'a' });
     expect((await b.get(`jobs/${id}`)).body.stopped).toEqual([]);
-    expect((await b.get('stopped')).body).toHaveLength(2);
+    expect((await b.get('stopped')).body.rows).toHaveLength(2);
   });
 
   it('are told of with why there are none', async () => {
@@ -75,11 +75,11 @@ describe('an operator', () => {
   it('pauses, resumes and closes, and is in the audit log', async () => {
     const b = await createPage();
     expect((await b.post(`stopped/${name}/pause`)).body.message).toContain('is paused');
-    expect((await b.get('stopped')).body).toEqual([paused]);
+    expect((await b.get('stopped')).body.rows).toEqual([paused]);
     expect((await b.post(`stopped/${name}/resume`)).body.message).toContain('is resumed');
     await open(b);
     expect((await b.post(`stopped/${name}/close-breaker`)).body.message).toContain('is closed');
-    expect((await b.get('stopped')).body).toEqual([]);
+    expect((await b.get('stopped')).body).toEqual({ rows: [] });
     const { entries } = await b.client.stores.audit!.page({});
     const done = entries.filter(({ phase }) => phase === 'done').toReversed();
     expect(done.map(({ action, target, actor, count }) => [action, target, actor, count])).toEqual([
@@ -109,5 +109,5 @@ it('a reader sees them, and changes nothing', async () => {
     expect((await ask(`/api/stopped/${name}/${verb}`, { body: {}, headers })).body).toMatchObject({
       status: 403,
     });
-  expect((await ask('/api/stopped', { headers })).body).toEqual([paused]);
+  expect((await ask('/api/stopped', { headers })).body.rows).toEqual([paused]);
 });

@@ -22,7 +22,7 @@ describe('a paused job', () => {
     await b.client.enqueue(other, 1);
     expect(await b.next()).toMatchObject({ job: 'other', outcome: 'acked' });
     expect(await b.client.status(id)).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await b.operator.jobs.stopped()).toEqual([
+    expect((await b.operator.jobs.stopped()).stopped).toEqual([
       { job: 'mail.send', state: 'paused', until: null, failures: 0, waiting: 1 },
     ]);
   });
@@ -37,7 +37,7 @@ describe('a paused job', () => {
     await b.operator.jobs.resume('mail.send');
     b.clock.advance(5 * second);
     for (let n = 0; n < 3; n++) expect(await b.next()).toMatchObject({ outcome: 'acked', attempt: 1 });
-    expect(await b.operator.jobs.stopped()).toEqual([]);
+    expect((await b.operator.jobs.stopped()).stopped).toEqual([]);
   });
 
   it('is stopped within 5 s where it runs, and runs again within 5 s', async () => {

@@ -14,7 +14,7 @@ type Groups = Omit<Operator, 'identity' | 'audit'>;
 const written: { readonly [Group in keyof Groups]: Readonly<Record<keyof Groups[Group], true>> } = {
   deadLetters: { page: true, groups: true, show: true, retry: true, edit: true, discard: true },
   jobs: {
-    ...{ get: true, cancel: true, runAgain: true, promote: true, update: true, remove: true },
+    ...{ list: true, get: true, cancel: true, runAgain: true, promote: true, update: true, remove: true },
     ...{ pause: true, resume: true, closeBreaker: true, stopped: true },
   },
   limits: { list: true, reset: true },
@@ -25,7 +25,7 @@ const written: { readonly [Group in keyof Groups]: Readonly<Record<keyof Groups[
     ...{ get: true, list: true, run: true, upsert: true, remove: true, pause: true, resume: true },
   },
   events: { emit: true },
-  workers: { drain: true },
+  workers: { list: true, drain: true },
 };
 
 const actions: Readonly<Record<OperatorAction, true>> = {

@@ -23,7 +23,7 @@ it('shows dead letters, their jobs, limits and what is stopped of all of them', 
   expect(await get(`dead/${id}`)).toMatchObject({ letter: { job: 'thumb' } });
   expect(await get(`jobs/${id}`)).toMatchObject({ record: { job: 'thumb' }, dead: true });
   const stopped = [{ job: 'thumb', state: 'paused' }];
-  expect(await get('stopped')).toMatchObject(stopped);
+  expect(await get('stopped')).toMatchObject({ rows: stopped });
   expect(await get('overview')).toMatchObject({ stopped });
   expect(await get('limits')).toMatchObject({ limits: [{ key: 'pause:thumb' }] });
   dashboard.close();

@@ -38,10 +38,13 @@ describe('an operator of several backends', () => {
     expect([await keys('default'), await keys('fast')]).toEqual([0, 1]);
     clock.advance(1);
     await operator.jobs.pause('mail');
-    expect((await operator.jobs.stopped()).map(({ job }) => job).toSorted()).toEqual(['mail', 'thumb']);
+    expect((await operator.jobs.stopped()).stopped.map(({ job }) => job).toSorted()).toEqual([
+      'mail',
+      'thumb',
+    ]);
     clock.advance(1);
     await operator.jobs.resume('thumb');
-    expect((await operator.jobs.stopped()).map(({ job }) => job)).toEqual(['mail']);
+    expect((await operator.jobs.stopped()).stopped.map(({ job }) => job)).toEqual(['mail']);
     expect((await refusal(() => operator.jobs.pause('nothing'))).code).toBe('OPTION');
     const done = (await operator.audit()).entries.filter(({ phase }) => phase === 'done');
     expect(done.map(({ action, target, count }) => [action, target, count]).toReversed()).toEqual([

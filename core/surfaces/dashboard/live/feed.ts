@@ -1,21 +1,23 @@
-/** The current state for all open pages. The backend is asked once for all of them, and not at all without open pages. */
+/** The current state for all open pages. Each backend is asked once for all of them, and not at all without open pages. */
 
-import { within } from '../../../base/clock.ts';
-import { shown } from '../../../base/errors.ts';
+import { type Clock, within } from '../../../base/clock.ts';
+import { LongshoreError, shown } from '../../../base/errors.ts';
 import { cut } from '../../../base/failure.ts';
 import type { QueueStats } from '../../../contract/admin.ts';
+import type { WorkerBeat } from '../../../contract/store.ts';
 import { queueRates, totalRates } from '../../../features/metrics/rates.ts';
 import { adminOf } from '../../../kernel/enqueue/admin-of.ts';
-import { scoped } from '../../../kernel/enqueue/backends.ts';
+import { eachOf, scoped } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { goneAfterMs, workerTotals } from '../../../kit/worker-state.ts';
+import { askEach, labelled } from '../../../routing/each.ts';
 import { Refusal } from '../../http/problem.ts';
-import type { Live } from '../api.ts';
+import type { Live, LiveQueue } from '../api.ts';
 
 export interface LiveFeed {
   /** The state, at most a second old. Never rejects. */
   current(): Promise<Live>;
-  /** Calls `listener` now and every 2 s, with `null` while the backend has not answered yet. Returns a function that stops it. */
+  /** Calls `listener` now and every 2 s, with `null` while no backend has answered yet. Returns a function that stops it. */
   listen(listener: (live: Live | null) => void): () => void;
 }
 
@@ -25,29 +27,18 @@ const longestLookMs = 5_000;
 
 export function liveFeed(client: Client): LiveFeed {
   const { clock } = client.app;
-  const look = looker(client);
+  const looks = new Map(eachOf(client).map((one) => [one, patient(clock, looker(one))]));
   let last: Live = nothing(clock.now());
   let askedAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<Live> | null = null;
-  /** A query that timed out and may hang for ever. No other query starts beside it: it would hang too. */
-  let left: Promise<unknown> | null = null;
 
   async function again(): Promise<Live> {
-    if (left) return { ...last, error: 'The backend does not answer.' };
-    const work = look();
     try {
-      return await within(clock, longestLookMs, work, () => {
-        left = work.then(
-          () => {},
-          () => {},
-        );
-        void left.then(() => {
-          left = null;
-        });
-        throw new Error(`The backend gave no answer for ${longestLookMs / 1000} s.`);
-      });
+      const { answers, ...missed } = await askEach([...looks.keys()], (one) => looks.get(one)!());
+      return { ...joinedLive(answers, clock.now()), ...missed };
     } catch (error) {
-      return { ...last, error: textOf(error) };
+      const { unavailable: _, ...known } = last;
+      return { ...known, error: textOf(error) };
     }
   }
 
@@ -87,15 +78,50 @@ export function liveFeed(client: Client): LiveFeed {
   };
 }
 
-const nothing = (at: number): Live => ({
-  at,
-  queues: [],
-  workers: workerTotals([], at),
-  rates: null,
-  error: null,
-});
+/** The state of one backend. */
+interface Look {
+  readonly queues: readonly LiveQueue[];
+  readonly beats: readonly WorkerBeat[];
+  readonly rates: Live['rates'];
+}
 
-function looker(client: Client): () => Promise<Live> {
+/** Limits the time of a look. A look that timed out may hang for ever. No other one starts beside it: it would hang too. */
+function patient(clock: Clock, look: () => Promise<Look>): () => Promise<Look> {
+  let left: Promise<unknown> | null = null;
+  return async () => {
+    if (left) throw away('The backend does not answer.');
+    const work = look();
+    return within(clock, longestLookMs, work, () => {
+      left = work.then(
+        () => {},
+        () => {},
+      );
+      void left.then(() => {
+        left = null;
+      });
+      throw away(`The backend gave no answer for ${longestLookMs / 1000} s.`);
+    });
+  };
+}
+
+const away = (message: string): LongshoreError => new LongshoreError('BACKEND', message);
+
+const nothing = (at: number): Live => joinedLive([], at);
+
+function joinedLive(looks: readonly { readonly client: Client; readonly answer: Look }[], at: number): Live {
+  // Backends may share a store.
+  const beats = new Map(looks.flatMap(({ answer }) => answer.beats).map((beat) => [beat.id, beat]));
+  const rates = looks.flatMap(({ answer }) => answer.rates ?? []);
+  return {
+    at,
+    queues: looks.flatMap(({ client, answer }) => labelled(client, answer.queues)),
+    workers: workerTotals([...beats.values()], at),
+    rates: rates.length > 0 ? totalRates(rates) : null,
+    error: null,
+  };
+}
+
+function looker(client: Client): () => Promise<Look> {
   const { app, backend, stores } = client;
   const { queues: own } = scoped(client).app;
   const rates = queueRates(client);
@@ -114,15 +140,13 @@ function looker(client: Client): () => Promise<Live> {
     const workersOf = (queue: string) =>
       beats.length === 0 ? null : beats.filter(({ queues }) => queues.includes(queue)).length;
     return {
-      at: now,
       queues: all.map((one) => ({
         ...one,
         rates: numbers?.get(one.queue) ?? null,
         workers: workersOf(one.queue),
       })),
-      workers: workerTotals(beats, now),
+      beats,
       rates: numbers ? totalRates([...numbers.values()]) : null,
-      error: null,
     };
   };
 }

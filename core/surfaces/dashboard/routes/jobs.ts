@@ -8,13 +8,14 @@ import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
 import { sleepersOf, stepsOf } from '../../../features/steps/show.ts';
 import type { StoppedJob } from '../../../kernel/app/breaker.ts';
 import { deadLettersOf } from '../../../kernel/enqueue/admin-of.ts';
+import { eachOf } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { believed } from '../../../kit/records/believe.ts';
 import { runsOf, statuses } from '../../../kit/records/partitions.ts';
 import { type StoredPayload, payloadOf as shownPayload } from '../../../kit/records/payload.ts';
 import { goneAfterMs, runnerOf } from '../../../kit/worker-state.ts';
 import { keeperOf } from '../../../operations/resources.ts';
-import type { Done, JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
+import type { Done, JobDetail, JobItem, JobList, OfOne, Unavailable } from '../api.ts';
 import type { Run } from '../call.ts';
 import {
   missing,
@@ -44,19 +45,26 @@ const filter = {
   ...pageQuery,
 };
 
-export const listJobs: Run = async ({ client }, { url }) => {
-  const asked = queryOf(url, filter);
-  if (client.stores.records.recordsDisabled) return noRecords(client);
-  const { records: found, next } = await client.stores.records.page({ max: 50, ...asked });
-  const records = found.map((record) => believed(client.app, record));
-  const sleepers = await sleepersOf(client.stores, records, client.app.clock.now());
+export const listJobs: Run = async (endpoint, { url, visitor }) => {
+  const { max = 50, after, ...asked } = queryOf(url, filter);
+  const { client } = endpoint;
+  if (eachOf(client).every(({ stores }) => stores.records.recordsDisabled)) return noRecords(client);
+  const operator = await endpoint.operatorFor(visitor);
+  const { jobs, ...rest } = await operator.jobs.list(asked, { max, ...(after !== undefined && { after }) });
+  const sleepers = new Map<string, string>();
+  for (const one of eachOf(client)) {
+    const own = jobs.filter(({ backend }) => backend === one.name);
+    // The list is worth showing without what its sleeping jobs wait for.
+    const found = await sleepersOf(one.stores, own, client.app.clock.now()).catch(() => []);
+    for (const [id, text] of found) sleepers.set(id, text);
+  }
   return {
-    jobs: records.map((record) => ({ ...itemOf(record), sleeps: sleepers.get(record.id) ?? null })),
-    next,
+    jobs: jobs.map((job) => ({ ...itemOf(job), sleeps: sleepers.get(job.id) ?? null })),
+    ...rest,
   } satisfies JobList;
 };
 
-function itemOf(job: JobRecord): Omit<JobItem, 'sleeps'> {
+function itemOf(job: OfOne<JobRecord>): Omit<OfOne<JobItem>, 'sleeps'> {
   const { attempts, output: _, ...record } = job;
   return { ...record, runs: runsOf(job), worker: attempts.at(-1)?.worker ?? null };
 }

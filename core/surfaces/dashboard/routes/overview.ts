@@ -3,10 +3,12 @@
 import { toError } from '../../../base/failure.ts';
 import { alertStates } from '../../../features/alerts/show.ts';
 import type { MetricPeriod } from '../../../kernel/app/metric-report.ts';
+import { eachOf, scoped } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
+import { askEach, joined, labelled } from '../../../routing/each.ts';
 import { Refusal } from '../../http/problem.ts';
 import { apiHeaders } from '../answer/responses.ts';
-import type { Capability, Overview, Session } from '../api.ts';
+import type { AlertRow, Capability, Overview, Rows, Session } from '../api.ts';
 import type { Run } from '../call.ts';
 import { knownName, oneOf, pageQuery, queryOf, unavailable } from './query.ts';
 
@@ -16,30 +18,34 @@ export const showOverview: Run = async (endpoint, { url, visitor }) => {
   const { client, live } = endpoint;
   const { last = 'live' } = queryOf(url, { last: oneOf(['live', 'hour', 'day', 'month']) });
   const numbers = await numbersOf(client, last === 'live' ? 'hour' : last);
-  const stopped = await (await endpoint.operatorFor(visitor)).jobs.stopped();
-  return { live: await live.current(), numbers, stopped } satisfies Overview;
+  const { stopped, ...missed } = await (await endpoint.operatorFor(visitor)).jobs.stopped();
+  return { live: await live.current(), ...numbers, stopped, ...missed } satisfies Overview;
 };
 
-async function numbersOf(client: Client, last: MetricPeriod): Promise<Overview['numbers']> {
-  if (!client.stores.metrics) {
-    return unavailable(
+async function numbersOf(
+  client: Client,
+  last: MetricPeriod,
+): Promise<Pick<Overview, 'numbers' | 'unavailable'>> {
+  if (!eachOf(client).some(({ stores }) => stores.metrics)) {
+    const numbers = unavailable(
       `Backend "${client.backend.name}" keeps no metrics: give the dashboard and the workers a store that does, for example sqliteStore().`,
     );
+    return { numbers };
   }
-  // Reads the metrics of one backend, like all other routes here. A client of several backends would add them up.
-  const one = client.backends?.get(client.name ?? '') ?? client;
-  const { all, series, jobs } = await one.metrics({ last });
-  return { all, series, jobs };
+  const { all, series, jobs, unavailable: missed } = await client.metrics({ last });
+  return { numbers: { all, series, jobs }, ...(missed && { unavailable: missed }) };
 }
 
 export const showSession: Run = async (endpoint, { visitor }) => {
   const { client, faults, streams } = endpoint;
-  const { app, backend } = client;
+  const { app } = client;
+  const all = eachOf(client);
   return {
     actor: visitor.actor,
     role: visitor.role,
     token: endpoint.tokenFor(visitor),
-    backend: client.name === undefined ? backend.name : `${client.name} (${backend.name})`,
+    backend: all.map(labelOf).join(', '),
+    backends: all.length > 1 ? all.map(({ name }) => name!) : [],
     app: {
       jobs: [...app.jobs.keys()],
       queues: app.queues,
@@ -49,6 +55,9 @@ export const showSession: Run = async (endpoint, { visitor }) => {
     streams: streams !== null,
   } satisfies Session;
 };
+
+const labelOf = ({ name, backend }: Client): string =>
+  name === undefined ? backend.name : `${name} (${backend.name})`;
 
 export const openEvents: Run = async ({ streams }) => {
   if (!streams)
@@ -84,20 +93,27 @@ export const listAlerts: Run = async ({ client }) => {
   const { app } = client;
   if (!app.alerts)
     return unavailable('The app has no alerts: give createApp() some of defineAlerts() of longshore/alerts.');
-  const { alerts } = await alertStates(app.alerts, client);
-  return alerts;
+  const { alerts } = app;
+  // A worker evaluates them for its own backend.
+  const { answers, ...missed } = await askEach(eachOf(client), async (one) => {
+    return (await alertStates(alerts, scoped(one))).alerts;
+  });
+  return { rows: joined({ answers }), ...missed } satisfies Rows<AlertRow>;
 };
 
 export const listAudit: Run = async (endpoint, { url, visitor }) => {
   const asked = queryOf(url, pageQuery);
-  if (!endpoint.client.stores.audit)
+  if (!eachOf(endpoint.client).some(({ stores }) => stores.audit))
     return unavailable(
       `Backend "${endpoint.client.backend.name}" has no audit log: give the dashboard a store with one, for example sqliteStore().`,
     );
   return (await endpoint.operatorFor(visitor)).audit({ max: 100, ...asked });
 };
 
-export const listCapabilities: Run = async ({ client }) => capabilitiesOf(client);
+export const listCapabilities: Run = async ({ client }) => {
+  const rows = eachOf(client).flatMap((one) => labelled(one, capabilitiesOf(one)));
+  return { rows } satisfies Rows<Capability>;
+};
 
 /** Lists what the backend and its stores declare in code. Sends no request to them. */
 function capabilitiesOf({ app, backend, stores }: Client): Capability[] {

@@ -1,7 +1,6 @@
-import { eachOf } from '../../../kernel/enqueue/backends.ts';
-import { forgetWorkerMs, workerStateOf } from '../../../kit/worker-state.ts';
+import { eachOf, jobsOn } from '../../../kernel/enqueue/backends.ts';
 import { Refusal } from '../../http/problem.ts';
-import type { QueueView, StoppedView, WorkerView } from '../api.ts';
+import type { OfOne, QueueView, Rows, StoppedView, WorkerView } from '../api.ts';
 import type { Run } from '../call.ts';
 import { change } from './change.ts';
 import {
@@ -17,15 +16,20 @@ import {
 } from './query.ts';
 
 export const listQueues: Run = async ({ client, live }) => {
-  const { app, backend } = client;
-  if (!backend.admin) return noAdmin(backend.name);
-  const { queues, error } = await live.current();
+  const { app, backend, name } = client;
+  const all = eachOf(client);
+  if (!all.some((one) => one.backend.admin)) return noAdmin(backend.name);
+  const { queues, error, unavailable } = await live.current();
   if (error !== null && queues.length === 0)
     throw new Refusal(503, 'BACKEND', error, { headers: { 'retry-after': '5' } });
-  return queues.map((one): QueueView => {
-    const jobs = [...app.jobs.values()].filter(({ queue }) => queue === one.queue).map(({ name }) => name);
-    return { ...one, jobs };
+  const isShown = (one: string | undefined) => client.backends !== undefined || one === name;
+  const rows = queues.flatMap((one): OfOne<QueueView>[] => {
+    if (!isShown(one.backend)) return [];
+    const own = one.backend === undefined ? [...app.jobs.values()] : jobsOn(app, one.backend);
+    return [{ ...one, jobs: own.filter(({ queue }) => queue === one.queue).map((job) => job.name) }];
   });
+  const missed = unavailable?.filter((one) => isShown(one.backend)) ?? [];
+  return { rows, ...(missed.length > 0 && { unavailable: missed }) } satisfies Rows<QueueView>;
 };
 
 export const listLimits: Run = async (endpoint, { url, visitor }) => {
@@ -47,14 +51,13 @@ export const listStopped: Run = async (endpoint, { visitor }) => {
   const { client } = endpoint;
   if (!eachOf(client).some(({ stores }) => stores.limits)) return noLimits(client.backend.name);
   const { jobs } = await endpoint.operatorFor(visitor);
-  return (await jobs.stopped()) satisfies readonly StoppedView[];
+  const { stopped: rows, ...missed } = await jobs.stopped();
+  return { rows, ...missed } satisfies Rows<StoppedView>;
 };
 
-export const listWorkers: Run = async ({ client: { app, stores } }) => {
-  const now = app.clock.now();
-  const beats = await stores.workers.list(now - forgetWorkerMs);
-  return beats.map((beat): WorkerView => {
-    const { jobs = [], seenAt, draining = false } = beat;
-    return { ...beat, jobs, state: workerStateOf(seenAt, now), draining };
-  });
+export const listWorkers: Run = async (endpoint, { visitor }) => {
+  const { workers } = await endpoint.operatorFor(visitor);
+  const { workers: found, ...missed } = await workers.list();
+  const rows = found.map((one) => ({ ...one, jobs: one.jobs ?? [], draining: one.draining ?? false }));
+  return { rows, ...missed } satisfies Rows<WorkerView>;
 };
