@@ -16,7 +16,7 @@
  * GET  api/dead/groups?…                   DeadLetterGroups  filter members of DeadLetterFilter by their names
  * GET  api/dead?…                          DeadLetterItems   the same, `max`, `after`
  * GET  api/dead/:id?whole=true             DeadLetterView  `whole` as above
- * GET  api/schedules                       ScheduleView[]  those in code
+ * GET  api/schedules                       Rows<ScheduleView>  those in code
  * GET  api/stored-schedules?from&max&after StoredScheduleList  those made at run time, by name
  * GET  api/schedules/:name                 ScheduleDetail  of both kinds
  * GET  api/workers                         Rows<WorkerView>
@@ -232,7 +232,7 @@ export type StoredScheduleView = Omit<ScheduleView, 'last'> & {
   readonly failure: string | null;
 };
 
-export interface StoredScheduleList {
+export interface StoredScheduleList extends OfSeveral {
   readonly schedules: readonly StoredScheduleView[];
   readonly next: string | null;
 }

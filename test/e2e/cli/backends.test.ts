@@ -307,7 +307,7 @@ describe('a config with several backends', () => {
       );
     const [first, second] = ['queue:default:concurrency', 'queue:mail:concurrency'];
     expect(await keys()).toEqual([`default ${first}`, `fast ${second}`]);
-    expect(await keys('--backend', 'fast')).toEqual([` ${second}`]);
+    expect(await keys('--backend', 'fast')).toEqual([`fast ${second}`]);
     expect((await cli(folder, ['limits'])).stdout).toMatch(
       /^backend +in use .+\ndefault +0\/2 .+\nfast +0\/3/,
     );

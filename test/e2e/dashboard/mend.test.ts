@@ -86,7 +86,7 @@ it('changes what its buttons say, after a question where it cannot be undone', a
   await button('Discard…').click();
   await button('Discard 1 for good').click();
   await page.getByText('1 dead letter discarded.').waitFor();
-  await page.getByText('Nothing has died.').waitFor();
+  await page.getByText('There are no dead letters.').waitFor();
   expect(offences).toEqual([]);
 });
 

@@ -131,7 +131,7 @@ describe('jobs', () => {
 describe('schedules and workers', () => {
   it('are shown with their next moments', async () => {
     const { get } = await createPage();
-    const [one] = (await get('/api/schedules')).body;
+    const [one] = (await get('/api/schedules')).body.rows;
     expect(one).toEqual({
       name: 'hourly',
       job: 'mail.send',

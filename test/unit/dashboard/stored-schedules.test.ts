@@ -41,7 +41,7 @@ describe('schedules made at run time', () => {
       'digest-2',
       'other',
     ]);
-    expect((await get('schedules')).body).toHaveLength(1);
+    expect((await get('schedules')).body.rows).toHaveLength(1);
   });
 
   it('are shown with their moments, what became of them and their payload without secrets', async () => {

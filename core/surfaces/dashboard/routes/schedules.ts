@@ -8,15 +8,18 @@ import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts'
 import { keepsSchedules } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { isStored } from '../../../operations/resources.ts';
-import type { ScheduleDetail, ScheduleView, StoredScheduleList, StoredScheduleView } from '../api.ts';
+import type { Rows, ScheduleDetail, ScheduleView, StoredScheduleList, StoredScheduleView } from '../api.ts';
 import type { Run } from '../call.ts';
 import { change } from './change.ts';
 import { knownName, missing, pageQuery, queryOf, text, unavailable } from './query.ts';
 
-export const listSchedules: Run = async ({ client }) =>
-  Promise.all(client.app.schedules.map(async (schedule) => (await lookAt(client, schedule)).view));
+export const listSchedules: Run = async ({ client }) => {
+  const rows = client.app.schedules.map(async (schedule) => (await lookAt(client, schedule)).view);
+  return { rows: await Promise.all(rows) } satisfies Rows<ScheduleView>;
+};
 
-export const listStored: Run = async ({ client }, { url }) => {
+export const listStored: Run = async (endpoint, { url, visitor }) => {
+  const { client } = endpoint;
   const { from = '', max = 100, after } = queryOf(url, { from: text, ...pageQuery });
   if (!keepsSchedules(client))
     return unavailable(
@@ -24,9 +27,10 @@ export const listStored: Run = async ({ client }, { url }) => {
     );
   // `list({ after })` starts behind this name, so a schedule of exactly this name is added in front.
   const first = after === undefined && isName(from) ? await client.schedules.get(from) : null;
-  const { schedules, next } = await client.schedules.list({ max, after: after ?? from });
+  const { schedules: stored } = await endpoint.operatorFor(visitor);
+  const { schedules, ...rest } = await stored.list({ max, after: after ?? from });
   const all = first ? [first, ...schedules] : schedules;
-  return { schedules: all.map(storedView), next } satisfies StoredScheduleList;
+  return { schedules: all.map(storedView), ...rest } satisfies StoredScheduleList;
 };
 
 const splitTiming = (timing: string): { readonly when: string; readonly timezone: string | null } => {
