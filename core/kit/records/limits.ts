@@ -54,6 +54,8 @@ const prefixOf = (key: string): string => key.slice(0, key.indexOf(':') + 1);
 /** The keys that a job waits for, each with the time when the entry ends. */
 type Waits = Readonly<Record<string, number>>;
 
+const heldIn = (text: string | undefined): string[] => JSON.parse(text ?? '[]') as string[];
+
 const read = (text: string | undefined, now: number): StoredLimit =>
   text === undefined ? emptyLimit : aliveOf(JSON.parse(text) as StoredLimit, now);
 
@@ -184,25 +186,12 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   const stateOf = async (key: string): Promise<StoredLimit> =>
     read((await table.read(ofKey(key)))?.text, clock.now());
 
-  /** The first call also notes the keys that earlier versions have held. */
-  const noteHeld = (prefix: string, add: string[], remove?: string): Promise<string[]> =>
+  const noteHeld = (prefix: string, add: readonly string[], remove?: string): Promise<void> =>
     update(ofHeld(prefix), async (before) => {
-      const known = before === undefined ? await heldInList(prefix) : (JSON.parse(before) as string[]);
-      const answer = [...new Set([...known, ...add])].filter((key) => key !== remove).sort();
-      return { answer, text: JSON.stringify(answer), endsAt: forever };
+      const known = new Set([...heldIn(before), ...add]);
+      if (remove !== undefined) known.delete(remove);
+      return { answer: undefined, text: JSON.stringify([...known].sort()), endsAt: forever };
     });
-
-  async function heldInList(prefix: string): Promise<string[]> {
-    const found: string[] = [];
-    for (let last = ofKey(prefix); ; ) {
-      const rows = await table.list(ofKey(prefix), last, mostShownKeys);
-      found.push(
-        ...rows.filter(({ text }) => isHeld(read(text, clock.now()))).map(({ name }) => name.slice(1)),
-      );
-      if (rows.length < mostShownKeys) return found;
-      last = rows.at(-1)!.name;
-    }
-  }
 
   /** The keys that this job has waited for, and may still wait for. */
   const askedBy = async (holder: string): Promise<string[]> =>
@@ -258,8 +247,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
       return had;
     },
     async heldUntilReset(prefix) {
-      const found = await table.read(ofHeld(prefix));
-      const keys = found ? (JSON.parse(found.text) as string[]) : await noteHeld(prefix, []);
+      const keys = heldIn((await table.read(ofHeld(prefix)))?.text);
       const states = await Promise.all(keys.map(stateOf));
       return keys.filter((_, i) => isHeld(states[i]!));
     },

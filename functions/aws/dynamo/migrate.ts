@@ -8,6 +8,7 @@ import type { Check } from '../../../core/contract/diagnosis.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
+import { listOldHolds, oldHolds } from '../../../core/kit/records/old-holds.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
 import {
   type Dynamo,
@@ -87,7 +88,7 @@ async function toTexts(dynamo: Dynamo, clock: Clock): Promise<boolean> {
     await bring(partition, ({ at, queue, job = '', source = '', body }) =>
       stores.metrics.write([{ step, at, queue, job, source, body } as MetricRow]),
     );
-  return found;
+  return (await listOldHolds(stores.limits!)) || found;
 }
 
 interface DynamoFacts {
@@ -99,10 +100,10 @@ interface DynamoFacts {
 }
 
 export function dynamoDiagnosis(options: DynamoTableOptions): Check[] {
-  async function look<T>(right: string, ask: (api: DynamoApi) => Promise<T>): Promise<T> {
+  async function look<T>(right: string, ask: (api: DynamoApi, dynamo: Dynamo) => Promise<T>): Promise<T> {
     const dynamo = openDynamo(options);
     try {
-      return await dynamo.call('looking at the table', ask);
+      return await dynamo.call('looking at the table', (api) => ask(api, dynamo));
     } catch (error) {
       const cause = (error as Error).cause as Error | undefined;
       if (cause?.name !== 'AccessDeniedException') throw error;
@@ -115,9 +116,10 @@ export function dynamoDiagnosis(options: DynamoTableOptions): Check[] {
     table: options.table,
     expiryAttribute: () => look('DescribeTimeToLive', (api) => api.expiryAttribute()),
     isOld: () =>
-      look('Query', async (api) => {
+      look('Query', async (api, dynamo) => {
         const pages = oldPartitions.map((partition) => api.query({ partition, max: 1 }));
-        return (await Promise.all(pages)).some(({ length }) => length > 0);
+        const { limits } = storesOf(dynamoTexts(dynamo), systemClock);
+        return (await Promise.all([...pages, oldHolds(limits!)])).some(({ length }) => length > 0);
       }),
   });
 }
@@ -144,7 +146,7 @@ export const dynamoChecks: readonly Check<DynamoFacts>[] = [
       if (!(await isOld())) return [];
       return {
         where: `table ${table}`,
-        text: 'It has schedules, heartbeats, numbers or audit entries of version 0.1.0, which this version does not see.',
+        text: 'It has schedules, pauses, heartbeats, numbers or audit entries of version 0.1.0, which this version does not see.',
         remedy: 'Run longshore migrate.',
       };
     },

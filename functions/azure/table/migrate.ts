@@ -4,6 +4,7 @@ import { systemClock } from '../../../core/base/clock.ts';
 import { config } from '../../../core/base/errors.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
+import { listOldHolds } from '../../../core/kit/records/old-holds.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
 import { every, isOurs, textOf, workersPartition } from './layout.ts';
 import { openTable, type TableApi, type TableStoreOptions } from './sdk.ts';
@@ -22,7 +23,9 @@ export async function migrateTable(options: TableStoreOptions): Promise<{ from: 
     return { from: null, to: version };
   }
   if (partition === null || isOurs(partition)) {
-    await table.call('migrating heartbeats', (api) => toTexts(api, storesOf(tableTexts(table), clock)));
+    const stores = storesOf(tableTexts(table), clock);
+    await table.call('migrating heartbeats', (api) => toTexts(api, stores));
+    await listOldHolds(stores.limits!);
     return { from: version, to: version };
   }
   throw config(
