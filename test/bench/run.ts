@@ -10,7 +10,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, symlinkSync } from
 import { join, resolve } from 'node:path';
 import { parseArgs, stripVTControlCharacters, styleText } from 'node:util';
 import { buildSync } from 'esbuild';
-import { createBench, type Row, type Suite } from './kit/bench.ts';
+import { createBench, median, type Row, type Suite, spread } from './kit/bench.ts';
 
 /** Loaded when asked for: what one measures with need not be there for another. */
 const suites: Record<string, () => Promise<Suite>> = {
@@ -46,9 +46,9 @@ async function main(): Promise<void> {
   if (!Number.isInteger(rounds) || rounds < 1)
     stop(`--rounds expects a positive integer, got ${values.rounds}.`);
   if (unknown) stop(`--only expects one of ${suite.groups.join(', ')}, got ${unknown}.`);
-  const rows = await measure(name, suite, only, rounds);
-  if (json) console.log(JSON.stringify({ node: process.version, rounds, rows }, null, 2));
-  else print(rows, rounds);
+  const { rows, noise } = await measure(name, suite, only, rounds);
+  if (json) console.log(JSON.stringify({ node: process.version, rounds, noise, rows }, null, 2));
+  else print(rows, rounds, noise);
 }
 
 async function measure(
@@ -56,7 +56,7 @@ async function measure(
   suite: Suite,
   groups: readonly string[],
   rounds: number,
-): Promise<Row[]> {
+): Promise<{ rows: Row[]; noise: readonly number[] }> {
   const bench = createBench(root, name, compileChild, rounds);
   process.once('exit', bench.close);
   // Without its children the suite fails, and stops the services that it has started.
@@ -71,7 +71,7 @@ async function measure(
     });
   }
   try {
-    return await suite.run(bench, groups);
+    return { rows: await suite.run(bench, groups), noise: bench.noise };
   } catch (error) {
     if (exitCode !== null) process.exit(exitCode);
     throw error;
@@ -120,16 +120,17 @@ function compileChild(folder: string): string {
   return join(folder, 'child.mjs');
 }
 
-function print(rows: readonly Row[], rounds: number): void {
-  const table = rows.map(({ name, reached, against, score, target, met }, i) => [
+function print(rows: readonly Row[], rounds: number, noise: readonly number[]): void {
+  const table = rows.map(({ name, reached, against, score, target, met, samples }, i) => [
     name === rows[i - 1]?.name ? '' : name,
     reached,
     against,
-    against === '' || score === null ? '' : `${score.toFixed(2)} ×`,
+    against === '' ? '' : score === null ? 'no difference' : `${score.toFixed(2)} ×`,
+    spread(samples).map(digits).join(' to '),
     target,
     met === null ? '' : met ? styleText('green', '✓') : styleText('red', '✗'),
   ]);
-  const all = [['', 'Longshore', 'compared with', 'ratio', 'target', ''], ...table];
+  const all = [['', 'Longshore', 'compared with', 'ratio', 'spread', 'target', ''], ...table];
   const width = (text: string) => stripVTControlCharacters(text).length;
   const widths = all[0]!.map((_, column) => Math.max(...all.map((line) => width(line[column]!))));
   for (const line of all) {
@@ -140,11 +141,19 @@ function print(rows: readonly Row[], rounds: number): void {
         .trimEnd(),
     );
   }
+  if (noise.length > 0) {
+    const [least, most] = spread(noise);
+    console.log(
+      `\nThe same work took ${median(noise).toFixed(0)} ms before each measurement, ${least.toFixed(0)} to ${most.toFixed(0)} ms.`,
+    );
+  }
   const missed = rows.filter(({ met }) => met === false).length;
   console.log(
     `\nNode ${process.version}, medians of ${rounds} rounds; ${missed} of ${rows.length} rows miss their target.`,
   );
 }
+
+const digits = (value: number): string => (value < 1000 ? value.toPrecision(3) : String(Math.round(value)));
 
 function stop(message: string): never {
   console.error(message);

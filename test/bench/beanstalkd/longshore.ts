@@ -6,5 +6,5 @@ import { ours } from '../kit/ours.ts';
 export async function longshore({ url, schema }: Place): Promise<Opened> {
   const backend = beanstalkd({ url, prefix: `${schema}-` });
   await backend.admin!.stats(); // connected
-  return ours(backend, 200);
+  return ours(backend);
 }

@@ -4,7 +4,7 @@
  */
 
 import { type Connection, openConnection } from '../../../local/backends/beanstalkd/connection.ts';
-import { payload, sampleBody } from '../kit/app.ts';
+import { bodies } from '../kit/app.ts';
 import type { Opened, Place } from '../kit/contender.ts';
 
 const connectionTo = (url: string): Promise<Connection> => {
@@ -19,10 +19,9 @@ export async function raw({ url, schema }: Place): Promise<Opened> {
     connection.send(`watch ${schema}`),
     connection.send('ignore default'),
   ]);
-  const length = (await sampleBody()).length;
+  const bodyOf = await bodies();
   const put = (n: number, at: number) => {
-    const data = payload(n, at);
-    const body = JSON.stringify({ ...data, text: data.text.padEnd(data.text.length + length - 200, 'x') });
+    const body = bodyOf(n, at);
     return connection.send(`put 5 0 60 ${body.length}`, body);
   };
 

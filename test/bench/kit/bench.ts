@@ -1,6 +1,7 @@
 /** Rounds, child processes and scratch folders. Every measurement has a process of its own: no row inherits a heap. */
 
 import { type ChildProcess, fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,11 +12,25 @@ export interface Row {
   readonly reached: string;
   /** What it is compared with; empty when the target is absolute. */
   readonly against: string;
-  /** The number the target is about: a ratio, or `reached` itself. `null` = report only. */
+  /** The number the target is about: a ratio, or `reached` itself. `null` = report only, or the rounds differ too much to tell. */
   readonly score: number | null;
   readonly target: string;
   readonly met: boolean | null;
+  /** The ratios or amounts of all rounds. */
   readonly samples: readonly number[];
+}
+
+/** The lowest and highest sample. */
+export const spread = (samples: readonly number[]): readonly [number, number] => [
+  Math.min(...samples),
+  Math.max(...samples),
+];
+
+/** The same work for every call: how long it takes, in ms, says how much else the machine does. */
+function fixedWorkMs(): number {
+  const startedAt = performance.now();
+  for (let i = 0, hash = ''; i < 20_000; i++) hash = createHash('sha256').update(hash).digest('hex');
+  return performance.now() - startedAt;
 }
 
 /** Measurements of one backend, in groups that can be chosen. */
@@ -57,6 +72,8 @@ export interface Task<T> {
 export interface Bench {
   readonly rounds: number;
   readonly root: string;
+  /** How long the same work took before each measurement, ms. */
+  readonly noise: readonly number[];
   /** A new empty folder, removed at the end. */
   folder(): string;
   start<T>(task: string, input: object): Task<T>;
@@ -78,6 +95,7 @@ export function createBench(
   const scratch = mkdtempSync(join(tmpdir(), 'longshore-bench-'));
   const script = childPath(scratch);
   const children = new Set<ChildProcess>();
+  const noise: number[] = [];
 
   function start<T>(task: string, input: object): Task<T> {
     const child = fork(script, [join(root, 'test/bench'), suite], { execArgv: ['--expose-gc'] });
@@ -112,9 +130,13 @@ export function createBench(
   return {
     rounds,
     root,
+    noise,
     folder: () => mkdtempSync(join(scratch, 'run-')),
     start,
-    run: (task, input) => start<never>(task, input).result,
+    run(task, input) {
+      noise.push(fixedWorkMs());
+      return start<never>(task, input).result;
+    },
     note: (text) => process.stderr.write(`${text}\n`),
     close() {
       for (const child of children) child.kill('SIGKILL');
@@ -182,11 +204,17 @@ export function ratioRow(
     name,
     reached: `${amount(median(measured.map(({ ours }) => ours)))} ${unit}`,
     against: `${than} ${amount(median(measured.map(({ theirs }) => theirs)))} ${unit}`,
-    score,
+    score: tells(ratios) ? score : null,
     target: target === null ? 'report' : least ? `≥ ${target} ×` : `≤ ${target.most} ×`,
     met: target === null ? null : least ? score >= target : score <= target.most,
     samples: ratios,
   };
+}
+
+/** A ratio says nothing when one contender was faster in one round and the other one in the next. */
+function tells(ratios: readonly number[]): boolean {
+  const [lowest, highest] = spread(ratios);
+  return lowest > 1 || highest < 1;
 }
 
 /** A row with a limit of its own; `most` = the target. */

@@ -7,6 +7,7 @@ import { startWorker } from '../../../core/routing/worker.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { benchApp, enqueueAll, nowMs, payload } from './app.ts';
+import { median } from './bench.ts';
 import { type Host, perSecond, warmUpJobs } from './task.ts';
 
 interface QueueInput {
@@ -101,21 +102,35 @@ export async function residentMb(input: DrainInput): Promise<number> {
   return process.memoryUsage.rss() / 1024 / 1024;
 }
 
-/** Microseconds per job with a backend that costs next to nothing. */
+/** So few that no garbage is collected meanwhile: their objects fit into the young generation. */
+const garbageJobs = 500;
+
+/** What a job costs with a backend that costs next to nothing. */
 export async function coreAttempt({
   count,
   concurrency,
 }: {
   count: number;
   concurrency: number;
-}): Promise<number> {
+}): Promise<{ us: number; garbageBytes: number }> {
   const { app, job } = benchApp();
   const backend = memory({ retention: { completedMs: 0 } });
   const client = connect(app, backend);
-  await enqueueAll(client, job, warmUpJobs);
-  await drainAll(backend, warmUpJobs, concurrency);
-  await enqueueAll(client, job, count);
-  return 1e6 / (await drainAll(backend, count, concurrency));
+  const run = async (jobs: number): Promise<number> => {
+    await enqueueAll(client, job, jobs);
+    return 1e6 / (await drainAll(backend, jobs, concurrency));
+  };
+  await run(count);
+  const us = await run(count);
+  const garbage: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    await enqueueAll(client, job, garbageJobs);
+    globalThis.gc?.();
+    const before = process.memoryUsage().heapUsed;
+    await startWorker(app, { backend, concurrency, untilIdle: true }).done;
+    garbage.push((process.memoryUsage().heapUsed - before) / garbageJobs);
+  }
+  return { us, garbageBytes: median(garbage) };
 }
 
 interface SendInput extends QueueInput {

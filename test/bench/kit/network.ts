@@ -56,12 +56,12 @@ export interface Drains {
   readonly against: Against;
   /** Who keeps a day of settled jobs. */
   readonly keeps?: (who: string) => boolean;
-  /** With whom the CPU time is compared too. */
-  readonly cpu?: readonly string[];
+  /** With whom the CPU time is compared too, and the most that both ends together may take, as a ratio. */
+  readonly cpu?: Readonly<Record<string, number | null>>;
 }
 
 export async function drainRows(bench: Bench, server: BenchServer, drains: Drains): Promise<Row[]> {
-  const { name, concurrency, against, keeps = () => false, cpu = [] } = drains;
+  const { name, concurrency, against, keeps = () => false, cpu = {} } = drains;
   const rivals = Object.keys(against);
   const rounds: Round<Drained>[] = await contest(bench, ['longshore', ...rivals], (who) =>
     drainOnce(bench, server, who, { concurrency }, keeps(who)),
@@ -78,11 +78,11 @@ export interface Sends {
   readonly chunk: number;
   readonly inFlight: number;
   readonly against: Against;
-  readonly cpu?: readonly string[];
+  readonly cpu?: Readonly<Record<string, number | null>>;
 }
 
 export async function sendRows(bench: Bench, server: BenchServer, sends: Sends): Promise<Row[]> {
-  const { name, against, cpu = [], ...how } = sends;
+  const { name, against, cpu = {}, ...how } = sends;
   const rivals = Object.keys(against);
   const rounds: Round<Sent>[] = await contest(bench, ['longshore', ...rivals], (who) =>
     server.at((place) => bench.run<Sent>('send', { who, place, ...how })),

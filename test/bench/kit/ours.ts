@@ -1,4 +1,4 @@
-/** The measured side, through the public verbs: signature, schema check and fencing are on. */
+/** The measured side, through the public verbs and with no setting but the slots: signature, schema check and fencing are on. */
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { connect } from '../../../core/routing/connect.ts';
@@ -8,7 +8,7 @@ import type { Opened } from './contender.ts';
 
 export const dayMs = 86_400_000;
 
-export function ours(backend: QueueBackend, prefetch: number): Opened {
+export function ours(backend: QueueBackend): Opened {
   const { app, job } = benchApp();
   const client = connect(app, backend);
   return {
@@ -22,7 +22,7 @@ export function ours(backend: QueueBackend, prefetch: number): Opened {
     async work({ concurrency, count, only }, watch) {
       watch.start();
       const until = only ? { maxJobs: count } : { untilIdle: true };
-      const { counts } = await startWorker(app, { backend, concurrency, prefetch, ...until }).done;
+      const { counts } = await startWorker(app, { backend, concurrency, ...until }).done;
       watch.stop();
       return counts.acked;
     },

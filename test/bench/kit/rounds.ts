@@ -18,13 +18,26 @@ export function pairsOf<Result>(
   });
 }
 
-/** Report only: where the machine is shared, these are steadier than the rates, and say which end to look at. */
-export function cpuRows(name: string, rounds: readonly Round<Cpu>[], rivals: readonly string[]): Row[] {
-  const ends = { client: 'clientCpuUs', server: 'serverCpuUs' } as const;
-  return Object.entries(ends).flatMap(([end, field]) =>
-    rivals.flatMap((who) => {
-      const pairs = pairsOf(rounds, who, (cpu) => cpu[field]);
-      return pairs.length === 0 ? [] : [ratioRow(`${name}: CPU of the ${end}`, 'µs/job', pairs, null, who)];
+const ends = {
+  'CPU of the client': (cpu: Cpu) => cpu.clientCpuUs,
+  'CPU of the server': (cpu: Cpu) => cpu.serverCpuUs,
+  CPU: (cpu: Cpu) => (cpu.serverCpuUs === null ? null : cpu.clientCpuUs + cpu.serverCpuUs),
+} as const;
+
+/**
+ * Where the machine is shared, these are steadier than the rates, and say which end to look at.
+ * @param most what both ends together may take at most, as a ratio, by rival; `null` = report only
+ */
+export function cpuRows(
+  name: string,
+  rounds: readonly Round<Cpu>[],
+  rivals: Readonly<Record<string, number | null>>,
+): Row[] {
+  return Object.entries(ends).flatMap(([end, value]) =>
+    Object.entries(rivals).flatMap(([who, most]) => {
+      const pairs = pairsOf(rounds, who, value);
+      const target = end === 'CPU' && most !== null ? { most } : null;
+      return pairs.length === 0 ? [] : [ratioRow(`${name}: ${end}`, 'µs/job', pairs, target, who)];
     }),
   );
 }

@@ -4,7 +4,6 @@
  */
 
 import { join } from 'node:path';
-import * as z from 'zod/mini';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { createApp } from '../../../core/features/table.ts';
@@ -16,7 +15,7 @@ import { connect } from '../../../core/routing/connect.ts';
 import { startWorker } from '../../../core/routing/worker.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { enqueueAll } from './app.ts';
+import { enqueueAll, schema as payload } from './app.ts';
 import { type Bench, type Pair, type Row, ratioRow } from './bench.ts';
 
 const jobsPerTurn = 200;
@@ -35,8 +34,6 @@ interface Input {
 
 const names = ['plain', 'beside', 'again'] as const;
 type Name = (typeof names)[number];
-
-const payload = z.object({ n: z.number(), at: z.number(), text: z.string() });
 
 function contender(backend: QueueBackend, name: Name, way: Way): () => Promise<number> {
   const queue = `turn-${name}`;

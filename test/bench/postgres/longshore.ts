@@ -5,5 +5,5 @@ import { dayMs, ours } from '../kit/ours.ts';
 export async function longshore({ url, schema, history = false }: Place): Promise<Opened> {
   const backend = postgres({ url, schema, retention: { completedMs: history ? dayMs : 0 } });
   await backend.migrate!();
-  return ours(backend, 350);
+  return ours(backend);
 }

@@ -4,7 +4,7 @@
  */
 
 import pg from 'pg';
-import { payload, sampleBody } from '../kit/app.ts';
+import { bodies } from '../kit/app.ts';
 import type { Opened, Place } from '../kit/contender.ts';
 
 interface RawOptions {
@@ -20,11 +20,7 @@ export const raw =
     const { url, schema } = place;
     const pool = new pg.Pool({ connectionString: url, max: 10 });
     await pool.query(tables(schema));
-    const length = (await sampleBody()).length;
-    const bodyOf = (n: number, at: number): string => {
-      const data = payload(n, at);
-      return JSON.stringify({ ...data, text: data.text.padEnd(data.text.length + length - 200, 'x') });
-    };
+    const bodyOf = await bodies();
     const sql = statements(schema);
     const insertOne = notify ? sql.insertAndNotify : sql.insertOne;
     const claim = async (done: readonly string[], max: number): Promise<Claimed[]> => {

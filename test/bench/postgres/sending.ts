@@ -3,7 +3,7 @@ import { type BenchServer, latencyRows, sendRows } from '../kit/network.ts';
 
 export function bulk(bench: Bench, server: BenchServer): Promise<Row[]> {
   const against = { raw: 0.65, 'graphile-worker': 1.4, 'pg-boss': 1.4 };
-  const how = { count: 40_000, chunk: 1000, inFlight: 1, cpu: ['raw', 'graphile-worker'] };
+  const how = { count: 40_000, chunk: 1000, inFlight: 1, cpu: { raw: null, 'graphile-worker': null } };
   return sendRows(bench, server, { name: 'enqueue in chunks of 1000', ...how, against });
 }
 

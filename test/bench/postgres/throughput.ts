@@ -7,14 +7,14 @@ import type { Name } from './tasks.ts';
 export async function drain(bench: Bench, server: BenchServer): Promise<Row[]> {
   const rows: Row[] = [];
   for (const concurrency of [1, 10, 50, 100]) {
-    const many = concurrency >= 50;
+    const many = concurrency >= 10;
     const against = {
       'graphile-worker': many ? 1.2 : null,
       raw: null,
       'raw, k = 500': null,
-      'pg-boss': null,
+      'pg-boss': many ? 1.3 : null,
     };
-    const cpu = many ? ['graphile-worker', 'raw, k = 500'] : [];
+    const cpu = many ? { 'graphile-worker': 1, 'pg-boss': null, 'raw, k = 500': null } : {};
     const name = `drain c=${concurrency}`;
     rows.push(...(await drainRows(bench, server, { name, concurrency, against, cpu })));
   }
@@ -26,7 +26,7 @@ export async function history(bench: Bench, server: BenchServer): Promise<Row[]>
   for (const concurrency of [50, 100]) {
     const name = `drain c=${concurrency}, a day of history kept`;
     const against = { 'graphile-worker': 0.8, 'pg-boss': null };
-    const cpu = ['graphile-worker'];
+    const cpu = { 'graphile-worker': null };
     const keeps = (): boolean => true;
     rows.push(...(await drainRows(bench, server, { name, concurrency, against, keeps, cpu })));
   }
@@ -53,11 +53,11 @@ export async function workers(bench: Bench, server: BenchServer): Promise<Row[]>
       const startedAt = Math.min(...ends.map((end) => end.startedAt));
       return perSecond(jobs, Math.max(...ends.map(({ endedAt }) => endedAt)) - startedAt);
     });
-  const names = ['longshore', 'graphile-worker', 'raw', 'raw, k = 500'] as const;
+  const names = ['longshore', 'graphile-worker', 'pg-boss', 'raw', 'raw, k = 500'] as const;
   const rounds = await contest(bench, names, both);
   return names.slice(1).map((who) => {
     const measured = rounds.map((round) => ({ ours: round.longshore, theirs: round[who] }));
-    const target = who === 'graphile-worker' ? 1.2 : null;
+    const target = who === 'graphile-worker' ? 1.2 : who === 'pg-boss' ? 1.3 : null;
     return ratioRow('drain c=50, two worker processes', 'jobs/s', measured, target, who);
   });
 }

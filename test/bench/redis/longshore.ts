@@ -5,6 +5,5 @@ import { dayMs, ours } from '../kit/ours.ts';
 export async function longshore({ url, schema, history = false }: Place): Promise<Opened> {
   const backend = redis({ url, prefix: schema, retention: { completedMs: history ? dayMs : 0 } });
   await backend.admin!.stats(); // connected
-  // More makes a worker larger and none faster.
-  return ours(backend, 120);
+  return ours(backend);
 }

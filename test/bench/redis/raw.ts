@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { RedisClient } from '@redis/client';
-import { payload, sampleBody } from '../kit/app.ts';
+import { bodies } from '../kit/app.ts';
 import type { Opened, Place } from '../kit/contender.ts';
 
 interface RawOptions {
@@ -48,11 +48,7 @@ export const raw =
     const client = new RedisClient({ url, RESP: 2, commandOptions: { timeout: 0 } });
     await client.connect();
     for (const script of [sendScript, workScript]) await client.sendCommand(['SCRIPT', 'LOAD', script]);
-    const length = (await sampleBody()).length;
-    const bodyOf = (n: number, at: number): string => {
-      const data = payload(n, at);
-      return JSON.stringify({ ...data, text: data.text.padEnd(data.text.length + length - 200, 'x') });
-    };
+    const bodyOf = await bodies();
     const key = `${schema}:`;
     const channel = notify ? `${schema}:jobs` : '';
     const send = (parts: string[]) => client.sendCommand(['EVALSHA', sendSha, '1', key, channel, ...parts]);

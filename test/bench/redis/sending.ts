@@ -3,7 +3,7 @@ import { type Bench, contest, type Row, ratioRow } from '../kit/bench.ts';
 import { fill, latencyRows, sendRows } from '../kit/network.ts';
 import type { Server } from './server.ts';
 
-const cpu = ['raw'];
+const cpu = { raw: null };
 
 export function bulk(bench: Bench, server: Server): Promise<Row[]> {
   const against = { BullMQ: 3, 'bee-queue': 1, raw: null };

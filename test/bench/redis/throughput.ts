@@ -3,7 +3,7 @@ import type { Drained, Place } from '../kit/contender.ts';
 import { drainRows, fill, memoryRows, rate } from '../kit/network.ts';
 import type { Server } from './server.ts';
 
-const cpu = ['raw', 'BullMQ'];
+const cpu = { raw: null, BullMQ: null };
 
 export async function drain(bench: Bench, server: Server): Promise<Row[]> {
   const rows: Row[] = [];
