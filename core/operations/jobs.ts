@@ -110,7 +110,8 @@ export const jobs = {
       route: 'PATCH /jobs/{id}',
       operationId: 'changeJob',
       support: pendingJobs,
-      byHand: { body: jobChange, answers: { 200: ['Changed', changed] } },
+      body: jobChange,
+      answer: { shape: changed, of: (_, id) => ({ id, status: 'changed' }) },
     },
     // Names the changed members, and never a payload.
     entry: (isDone, [, change]) => [isDone ? 1 : 0, Object.keys(change).join(', ')],

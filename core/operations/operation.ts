@@ -75,6 +75,12 @@ export interface HttpRoute<Result> {
   /** Error statuses in addition to those that follow from the record. */
   readonly errors?: readonly (409 | 413 | 422)[];
   readonly support?: Support;
+  /** The body of the request. The surface reads it, and passes it behind the subject. */
+  readonly body?: Shape;
+  /** It makes the resource if there is none: 201, and 409 if the name belongs to another caller. */
+  readonly creates?: true;
+  /** The member of the result with a page of resources. The caller gets those of its own. */
+  readonly list?: string;
   readonly query?: Readonly<Record<string, Input>>;
   /** Replaces the subject in the answer. */
   readonly answer?: {
@@ -83,12 +89,12 @@ export interface HttpRoute<Result> {
     readonly status?: 202;
     /** Adds these members to those of the subject, read after the change. */
     readonly beside?: true;
-    of(result: NoInfer<Result>, given: string, basePath: string): Json;
+    /** @default the result */
+    of?(result: NoInfer<Result>, given: string, basePath: string): Json;
   };
   /** For a route with a handler of its own: only describes the route for the OpenAPI document. */
   readonly byHand?: {
-    readonly body?: Shape;
-    readonly answers: Readonly<Partial<Record<200 | 201 | 202, readonly [description: string, Shape]>>>;
+    readonly answers: Readonly<Partial<Record<200 | 202, readonly [description: string, Shape]>>>;
   };
 }
 
@@ -101,8 +107,8 @@ interface Described {
 
 interface Run<Args extends readonly unknown[], Result> extends Described {
   /**
-   * The client finds the right backend. HTTP passes a guard after the subject, if its owner may change between the check
-   * and the change.
+   * The client finds the right backend. HTTP passes a guard as the last argument, because the owner may change between the
+   * check and the change.
    */
   run(client: Client, ...args: Args): Promise<Result>;
   /** Without it there is no HTTP route, or one is written by hand. */

@@ -124,7 +124,8 @@ async function act(host: OperatorHost, operation: AnyChange, args: readonly unkn
   });
 }
 
-async function homesOf(
+/** The backends on which it acts; the whole client if the record finds them itself. */
+export async function homesOf(
   client: Client,
   subject: Subject | undefined,
   given: string,

@@ -9,7 +9,7 @@ import { type PageRequest, sortedOf } from '../routing/pages.ts';
 import { enqueuedEntry } from './jobs.ts';
 import { change, look } from './operation.ts';
 import { schedule, scheduleDefinition } from './resources.ts';
-import { list, named, object, orNull, ref, text } from './shapes.ts';
+import { list, named, object, orNull, ref, text, unavailable } from './shapes.ts';
 
 /** Is called with the existing schedule before any change, and may throw. */
 type Guard = Parameters<GuardedSchedules['pause']>[1];
@@ -36,13 +36,13 @@ export const schedules = {
         after: { kind: 'text', text: 'The `next` of the page before' },
       },
       resource: schedule,
-      byHand: {
-        answers: {
-          200: [
-            'A page',
-            named('SchedulePage', object({ schedules: list(ref('Schedule')), next: orNull(text) })),
-          ],
-        },
+      description: 'A page; fewer than `max` need not be the last',
+      list: 'schedules',
+      answer: {
+        shape: named(
+          'SchedulePage',
+          object({ schedules: list(ref('Schedule')), next: orNull(text), unavailable }, ['unavailable']),
+        ),
       },
     },
   }),
@@ -111,16 +111,16 @@ export const schedules = {
     action: 'schedule.upsert',
     summary: 'Create or replace a schedule; members that are left out get their defaults',
     // biome-ignore lint/suspicious/noExplicitAny: its job checks the payload
-    run: (client, definition: StoredScheduleDefinition<any>) => client.schedules.upsert(definition),
+    run: (client, definition: StoredScheduleDefinition<any>, guard?: Guard) =>
+      guarded(client).upsert(definition, guard),
     http: {
       route: 'PUT /schedules/{name}',
       operationId: 'putSchedule',
       resource: schedule,
+      description: 'Changed',
       errors: [409],
-      byHand: {
-        body: scheduleDefinition,
-        answers: { 200: ['Changed', schedule.shape], 201: ['Made', schedule.shape] },
-      },
+      body: scheduleDefinition,
+      creates: true,
     },
     target: ([definition]) => String(definition?.name),
     entry: ({ timing, job }) => [1, `${timing}, job ${job}`],

@@ -21,6 +21,9 @@ export const object = (properties: Json, optional: readonly string[] = []): Json
   properties,
 });
 
+/** The backends that did not answer, so that their rows are missing. The reason is for operators only. */
+export const unavailable = list(object({ backend: text, code: text }));
+
 /** A schema with its name in the OpenAPI document. Without a name the schema is written where it is used. */
 export interface Shape {
   readonly name: string | null;

@@ -5,7 +5,9 @@ import type { App } from '../kernel/app/app.ts';
 import type { Job } from '../kernel/app/job.ts';
 import type { Jsonified } from '../kernel/app/jsonified.ts';
 import type { MetricReport, MetricRequest } from '../kernel/app/metric-report.ts';
+import type { EnqueueOptions } from '../kernel/app/options.ts';
 import type { Client, ResultOptions } from '../kernel/enqueue/client.ts';
+import type { SendingClient } from '../kernel/enqueue/send.ts';
 
 export interface RoutingOptions {
   /** Stores by backend name, for state that a backend does not keep itself, or that should be kept elsewhere. */
@@ -31,6 +33,11 @@ export interface RoutedClient extends Client {
   ): Promise<Jsonified<Awaited<Output>> | null>;
   cancel(id: string, of?: OfBackend): Promise<CancelResult>;
   metrics(request?: MetricRequest & OfBackend): Promise<MetricReport>;
+  /** The backend that takes this job, for a surface that prepares messages itself. Throws as `enqueue` does. */
+  sending(
+    job: Job,
+    options: EnqueueOptions,
+  ): Promise<{ readonly name: string; readonly client: SendingClient }>;
 }
 
 /** The data that the verbs of a routed client share. */

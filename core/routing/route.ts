@@ -31,7 +31,8 @@ const verbs = {
   batch: true,
   chain: true,
   close: true,
-} satisfies Readonly<Record<Exclude<keyof Client, Others>, true>>;
+  sending: true,
+} satisfies Readonly<Record<Exclude<keyof RoutedClient, Others>, true>>;
 
 /** Throws `CONFIG`. Does not read the signing key. */
 export function route(app: App, backends: Backends, options: RoutingOptions): RoutedClient {

@@ -215,6 +215,10 @@ export function verbsOf(routing: Routing) {
       const start = (client: Client) => sendChain(client, links, payload, { ...options, id });
       return startOnEither(pair, start, ({ ids }) => [ids[0] ?? []].flat());
     },
+    async sending(job: Job, options: EnqueueOptions) {
+      const name = nameOf(job, options);
+      return { name, client: sendingTo(name) };
+    },
     async close(): Promise<void> {
       const ended = await Promise.allSettled([...clients.values()].map((client) => client.close()));
       for (const end of ended) if (end.status === 'rejected') throw end.reason;

@@ -11,10 +11,14 @@ import type { Job } from '../../kernel/app/job.ts';
 import type { EnqueueCall } from '../../kernel/app/middleware.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../../kernel/app/options.ts';
 import { longestDelayMs } from '../../kernel/app/retry.ts';
+import { homeOf } from '../../kernel/enqueue/backends.ts';
+import type { Client } from '../../kernel/enqueue/client.ts';
 import type { MaybeUnique } from '../../kernel/enqueue/draft.ts';
-import { enqueued, enqueueEach, type PrepareAt } from '../../kernel/enqueue/enqueue.ts';
+import { enqueued, enqueueEach } from '../../kernel/enqueue/enqueue.ts';
 import type { Upload } from '../../kernel/enqueue/offload.ts';
 import { prepare } from '../../kernel/enqueue/prepare.ts';
+import type { SendingClient } from '../../kernel/enqueue/send.ts';
+import type { RoutedClient } from '../../routing/client.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
@@ -23,10 +27,8 @@ export async function enqueueOne(endpoint: Endpoint, call: Call, name: string): 
   const rules = rulesOf(endpoint, call, name);
   const options = optionsOfQuery(call.url, call.request, rules);
   const payload = await readJson(call.request, endpoint.maxBodyBytes);
-  const kind = { job: name, queue: options.queue ?? rules.job.queue, count: 1 };
-  const [result] = await sendEach(endpoint, call, kind, (_, uploads) =>
-    messageOf(endpoint, call, rules.job, payload, options, uploads),
-  );
+  const kind = { job: name, queue: options.queue ?? rules.job.queue };
+  const [result] = await sendEach(endpoint, call, kind, [{ job: rules.job, payload, options }]);
   if (result instanceof Refusal) throw result;
   const accepted = acceptedOf(endpoint, result!);
   return { status: 202, body: accepted, headers: { location: accepted.statusUrl } };
@@ -49,11 +51,15 @@ export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answe
   }
   endpoint.takeTokens(call.caller, items.length - 1); // the request itself has taken a token for the first job
 
-  const kind = { job: null, queue: null, count: items.length };
-  const results = await sendEach(endpoint, call, kind, (i, uploads) =>
-    itemOf(endpoint, call, items[i], uploads),
-  );
-  return answerOf(endpoint, results);
+  const kind = { job: null, queue: null };
+  const read = items.map((item) => {
+    try {
+      return itemOf(endpoint, call, item);
+    } catch (error) {
+      return refusalOf(error);
+    }
+  });
+  return answerOf(endpoint, await sendEach(endpoint, call, kind, read));
 }
 
 /** 202 if all jobs were accepted, 207 if some were, and an error status if none was, for callers that only read the status. */
@@ -75,12 +81,13 @@ function answerOf(endpoint: Endpoint, results: readonly (EnqueuedJob | Refusal)[
   });
 }
 
-async function itemOf(
-  endpoint: Endpoint,
-  call: Call,
-  item: unknown,
-  uploads: Upload[] | null,
-): Promise<MaybeUnique> {
+interface Item {
+  readonly job: Job;
+  readonly payload: unknown;
+  readonly options: Options;
+}
+
+function itemOf(endpoint: Endpoint, call: Call, item: unknown): Item {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
     throw unfit(`an item { "job", "payload", "options" }, got ${shown(item)}`);
   }
@@ -91,12 +98,12 @@ async function itemOf(
   }
   if (typeof job !== 'string') throw unfit(`"job" of an item to be the name of a job, got ${shown(job)}`);
   const rules = rulesOf(endpoint, call, job);
-  return messageOf(endpoint, call, rules.job, payload, optionsOfItem(options, rules), uploads);
+  return { job: rules.job, payload, options: optionsOfItem(options, rules) };
 }
 
 /** A caller that is limited to some jobs does not learn whether other jobs exist. */
 export function rulesOf({ client }: Endpoint, { caller }: Call, name: string): OptionRules {
-  const { app, backend } = client;
+  const { app } = client;
   if (caller.jobs && !caller.jobs.has(name)) {
     const detail = `Expected a job that this credential may enqueue, got ${shown(name)}. Ask for a credential with this job.`;
     throw new Refusal(403, 'FORBIDDEN', detail);
@@ -106,7 +113,8 @@ export function rulesOf({ client }: Endpoint, { caller }: Call, name: string): O
     const detail = `Expected the name of a job, got ${shown(name)}. GET /openapi.json lists them.`;
     throw new Refusal(404, 'UNKNOWN_JOB', detail);
   }
-  return { app, limits: backend.limits, job, isBound: caller.jobs !== null };
+  const { limits } = (homeOf(client, job) ?? client).backend;
+  return { app, limits, job, isBound: caller.jobs !== null };
 }
 
 /** Runs before the schema, because a recursive schema would overflow the stack on a deeply nested payload. */
@@ -120,31 +128,28 @@ export function assertFlat(payload: unknown): void {
 }
 
 async function messageOf(
-  endpoint: Endpoint,
+  client: SendingClient,
   call: Call,
-  job: Job,
-  payload: unknown,
-  options: EnqueueOptions,
+  { job, payload, options }: Item,
   uploads: Upload[] | null,
 ): Promise<MaybeUnique> {
   assertFlat(payload);
-  const message = await prepare(endpoint.client, { job, payload, options, uploads });
+  const message = await prepare(client, { job, payload, options, uploads });
   // Comes last: a refused request must not use up its key.
   if (options.idempotencyKey !== undefined) {
-    await refuseOtherPayload(endpoint, call, job, options.idempotencyKey, payload);
+    await refuseOtherPayload(client, call, job, options.idempotencyKey, payload);
   }
   return message;
 }
 
 /** Refuses a key that came before with another payload: the caller would get the output of the other job. */
 async function refuseOtherPayload(
-  { client }: Endpoint,
+  { app, stores }: SendingClient,
   { caller }: Call,
   job: Job,
   idempotencyKey: string,
   payload: unknown,
 ): Promise<void> {
-  const { app, stores } = client;
   const key = `request:${JSON.stringify([caller.tenantId, job.name, idempotencyKey])}`;
   const digest = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
   // The payload's digest is the owner of the claim, so the same payload can claim the key again and another one cannot.
@@ -158,24 +163,58 @@ async function refuseOtherPayload(
   );
 }
 
-/** Sends like `client.enqueue`: large payloads go to the payload store, many jobs in slices. Returns a job or a refusal for each. */
+/** Sends each job to its backend, one call for each backend. Returns a job or a refusal for each. */
 async function sendEach(
   { client }: Endpoint,
-  { context }: Call,
-  kind: Omit<EnqueueCall, 'backend'>,
-  prepareAt: PrepareAt,
+  call: Call,
+  kind: Omit<EnqueueCall, 'backend' | 'count'>,
+  items: readonly (Item | Refusal)[],
+): Promise<(EnqueuedJob | Refusal)[]> {
+  const results: (EnqueuedJob | Refusal)[] = [];
+  const homes = new Map<string, { readonly home: SendingClient; readonly indexes: number[] }>();
+  for (const [i, item] of items.entries()) {
+    try {
+      if (item instanceof Refusal) throw item;
+      const { name, client: home } = await homeFor(client, item);
+      if (!homes.has(name)) homes.set(name, { home, indexes: [] });
+      homes.get(name)!.indexes.push(i);
+    } catch (error) {
+      results[i] = refusalOf(error);
+    }
+  }
+  const sent = [...homes.values()].map(async ({ home, indexes }) => {
+    const some = indexes.map((i) => items[i] as Item);
+    const found = await sendTo(home, call, kind, some).catch((cause) => {
+      const error = backendError('enqueueing', cause);
+      if (homes.size === 1) throw error;
+      return indexes.map(() => refusalOf(error));
+    });
+    for (const [n, i] of indexes.entries()) results[i] = found[n]!;
+  });
+  await Promise.all(sent);
+  return results;
+}
+
+const homeFor = async (client: Client, { job, options }: Item) =>
+  client.backends ? (client as RoutedClient).sending(job, options) : { name: '', client };
+
+/** Sends like `client.enqueue`: large payloads go to the payload store, many jobs in slices. */
+async function sendTo(
+  home: SendingClient,
+  call: Call,
+  kind: Omit<EnqueueCall, 'backend' | 'count'>,
+  items: readonly Item[],
 ): Promise<(EnqueuedJob | Refusal)[]> {
   const queues: string[] = [];
-  const results = await enqueueEach(client, kind, context, async (i, uploads) => {
+  const every = { ...kind, count: items.length };
+  const results = await enqueueEach(home, every, call.context, async (i, uploads) => {
     try {
-      const message = await prepareAt(i, uploads);
+      const message = await messageOf(home, call, items[i]!, uploads);
       queues[i] = message.queue;
       return message;
     } catch (error) {
       throw refusalOf(error); // any error of a schema is the answer for this job only
     }
-  }).catch((cause) => {
-    throw backendError('enqueueing', cause);
   });
   return Array.from(results, (result, i) => {
     if (result?.ok) return enqueued(result, queues[i]!);

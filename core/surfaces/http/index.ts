@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { checkInteger } from '../../base/checks.ts';
 import type { Clock } from '../../base/clock.ts';
 import { config, shown } from '../../base/errors.ts';
+import { eachOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import {
   type ApiKey,
@@ -70,9 +71,12 @@ export interface HttpHandler {
 
 /** Throws `CONFIG` unless exactly one of `apiKeys`, `authorize` and `development` is given. */
 export function createHttpHandler(client: Client, options: HttpOptions): HttpHandler {
-  const { app, backend } = client;
-  const oneEnvelope = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes);
-  const mostBytes = client.stores.payloads ? Math.max(oneEnvelope, withPayloadsBytes) : oneEnvelope;
+  const { app } = client;
+  const all = eachOf(client);
+  const largest = Math.max(...all.map(({ backend }) => backend.limits.maxBodyBytes));
+  const oneEnvelope = Math.min(app.maxBodyBytes, largest);
+  const hasPayloads = all.some(({ stores }) => stores.payloads);
+  const mostBytes = hasPayloads ? Math.max(oneEnvelope, withPayloadsBytes) : oneEnvelope;
   const { maxBodyBytes = mostBytes, maxBatch = 1_000 } = options;
   const {
     basePath = '',

@@ -30,7 +30,7 @@ export function pathsOf(operations: readonly RoutedOperation[]): Json {
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
     const { http, summary } = operation;
-    const { byHand, method, operationId, path } = http;
+    const { body, method, operationId, path } = http;
     const [, name] = /\{(\w+)\}/.exec(path) ?? [];
     const query = Object.entries(http.query ?? {}).map(queryOf);
     paths[path] = {
@@ -40,7 +40,7 @@ export function pathsOf(operations: readonly RoutedOperation[]): Json {
         operationId,
         summary,
         ...(query.length > 0 && { parameters: query }),
-        ...(byHand?.body && { requestBody: { required: true, content: contentOf(byHand.body) } }),
+        ...(body && { requestBody: { required: true, content: contentOf(body) } }),
         responses: responsesOf(operation),
       },
     };
@@ -62,12 +62,13 @@ const contentOf = ({ name, schema }: Shape): Json => content(name === null ? sch
 
 function responsesOf(operation: RoutedOperation): Json {
   const { done, http, later } = operation;
-  const { answer, byHand, description, resource } = http;
+  const { answer, byHand, creates, description, resource } = http;
   const shape = answer?.shape ?? resource.shape;
   const said = description ?? (typeof done === 'string' ? done : `The ${resource.noun}`);
   const answers = byHand?.answers ?? {
     [answer?.status ?? 200]: [said, shape] as const,
     ...(later !== undefined && { 202: [later, shape] as const }),
+    ...(creates && { 201: ['Made', shape] as const }),
   };
   return {
     ...Object.fromEntries(
@@ -81,21 +82,21 @@ function responsesOf(operation: RoutedOperation): Json {
 }
 
 function* refusalsOf({ http, nothing }: RoutedOperation): Generator<keyof typeof problemResponses> {
-  const { byHand, errors = [], query, resource, support } = http;
+  const { body, errors = [], query, resource, support } = http;
   yield* [401, 404, 429, 503, ...errors];
   if (resource.needs) yield 403;
   if (resource.notKept?.[0] === 501 || support) yield 501;
   if (nothing !== undefined) yield 409;
-  if (byHand?.body) yield* [400, 413, 415, 422];
+  if (body) yield* [400, 413, 415, 422];
   if (query) yield 400;
 }
 
 export const schemasOf = (operations: readonly RoutedOperation[]): Json =>
   Object.fromEntries(
     operations.flatMap(({ http }) => {
-      const { answer, byHand, resource } = http;
+      const { answer, body, byHand, resource } = http;
       const answers = Object.values(byHand?.answers ?? {}).map(([, shape]) => shape);
-      return [resource.shape, answer?.shape, byHand?.body, ...answers].flatMap((shape) =>
+      return [resource.shape, answer?.shape, body, ...answers].flatMap((shape) =>
         shape && shape.name !== null ? [[shape.name, shape.schema]] : [],
       );
     }),

@@ -2,7 +2,16 @@
 
 import type { Job } from '../../kernel/app/job.ts';
 import type { StandardSchema } from '../../kernel/app/schema.ts';
-import { count, type Json, moment, object, priority, ref, text } from '../../operations/shapes.ts';
+import {
+  count,
+  type Json,
+  moment,
+  object,
+  priority,
+  ref,
+  text,
+  unavailable,
+} from '../../operations/shapes.ts';
 import { content, pathsOf, problemResponses, refusals, schemasOf } from './openapi-operations.ts';
 import type { RoutedOperation } from './operations.ts';
 
@@ -237,8 +246,9 @@ const fixedSchemas = {
       requestId: text,
       errors: { type: 'array', items: object({ path: text, message: text }) },
       results: { type: 'array' },
+      unavailable,
     },
-    ['requestId', 'errors', 'results'],
+    ['requestId', 'errors', 'results', 'unavailable'],
   ),
 };
 

@@ -6,6 +6,7 @@ import {
   type AnyChange,
   type AnyLook,
   type HttpRoute,
+  type Input,
   look,
   type Need,
   type Operation,
@@ -13,11 +14,13 @@ import {
   type Resource,
   textOf,
 } from '../../operations/operation.ts';
+import { homesOf } from '../../operations/operator.ts';
 import { job, result, unended } from '../../operations/resources.ts';
 import { type Json, shaped } from '../../operations/shapes.ts';
 import { operations } from '../../operations/table.ts';
 import type { Caller } from './auth.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
+import { cursorsOf } from './cursors.ts';
 import { Refusal } from './problem.ts';
 
 export type Run = (endpoint: Endpoint, call: Call, parameter: string) => Promise<Answer>;
@@ -32,7 +35,7 @@ export type RoutedOperation = (AnyChange | AnyLook) & {
 };
 
 /** The endpoint sets the longest wait. */
-const waitForResult = look({
+export const waitForResult = look({
   summary: 'Wait for the end of a job',
   subject: job,
   run: (client, id: string) => client.status(id),
@@ -79,34 +82,109 @@ export const mayUse = (caller: Caller, { needs: need }: Pick<Resource, 'needs'>)
   need === undefined || needs[need].has(caller);
 
 /** Throws 403. */
-export function checkCaller({ caller }: Call, resource: Pick<Resource, 'needs'>): void {
+function checkCaller({ caller }: Call, resource: Pick<Resource, 'needs'>): void {
   if (!mayUse(caller, resource)) throw new Refusal(403, 'FORBIDDEN', needs[resource.needs!].detail);
 }
 
+/** Reads the arguments of an operation from a request. @param found `null` = the route may make it */
+export type ReadBody = (
+  endpoint: Endpoint,
+  call: Call,
+  id: string,
+  found: unknown,
+) => Promise<readonly unknown[]>;
+
+const nothing: ReadBody = async () => [];
+
 /** Makes the handler of an operation from its record. */
-export function runOf(operation: RoutedOperation): Run {
+export function runOf(operation: RoutedOperation, read = nothing): Run {
   const { http, run } = operation;
-  const { answer, resource, support } = http;
+  const { answer, creates, resource, support } = http;
+  if (http.list !== undefined) return listOf(operation, http.list);
   return async (endpoint, call, id) => {
     const { client, basePath } = endpoint;
-    const found = await mine(endpoint, call, resource, id);
+    checkCaller(call, resource);
+    const found = creates ? null : await mine(endpoint, call, resource, id);
     if (!operation.action) return { status: 200, body: viewOf(endpoint, resource, found) };
     await checkSupport(endpoint, support, id);
-    const guard = (now: unknown): void => checkMine(call, resource, id, now);
-    const result: unknown = await asked(resource, () => run(client, id, guard));
+    let isThere = !creates;
+    const guard = (now: unknown): void => {
+      if (creates && !isMine(call, resource, now)) throw taken(id);
+      if (!creates) checkMine(call, resource, id, now);
+      isThere = true;
+    };
+    const given = await read(endpoint, call, id, found);
+    const args = creates ? given : [id, ...given];
+    const result: unknown = await asked(resource, async () => {
+      const [home] = creates ? [client] : await homesOf(client, resource, id);
+      return run(home!, ...args, guard);
+    });
     const outcome = outcomeOf(result);
     if (outcome === 'unknown') throw unknown(resource, id);
     if (outcome === 'nothing' && operation.nothing !== undefined)
       throw tooLate(endpoint, http.path.split('/')[1]!, textOf(operation, result, id), id);
-    const status = answer?.status ?? (outcome === 'later' ? 202 : 200);
-    const own = answer?.of(result, id, basePath);
+    const status = answer?.status ?? (isThere ? (outcome === 'later' ? 202 : 200) : 201);
+    const own = answer?.of?.(result, id, basePath);
     if (answer && !answer.beside) return { status, body: own };
     const after = viewOf(endpoint, resource, await mine(endpoint, call, resource, id));
     return { status, body: { ...after, ...own } };
   };
 }
 
-export async function checkSupport(
+/** A page of the caller's own resources. Others are left out, so a page may have fewer than `max` and not be the last. */
+function listOf({ http, run }: RoutedOperation, member: string): Run {
+  const { answer, query = {}, resource } = http;
+  return async (endpoint, call) => {
+    checkCaller(call, resource);
+    const { client } = endpoint;
+    const page = queryOf(call.url, query) as { readonly after?: string };
+    const cursors = cursorsOf(client.app.keyRing(), call.caller);
+    const after = page.after === undefined ? {} : { after: cursors.open(page.after) };
+    const result = (await asked(resource, () => run(client, { ...page, ...after }))) as Json & {
+      readonly next: string | null;
+    };
+    const own = (result[member] as readonly unknown[])
+      .filter((one) => isMine(call, resource, one))
+      .map((one) => viewOf(endpoint, resource, one));
+    const next = result.next === null ? null : cursors.seal(result.next);
+    return { status: 200, body: shaped(answer!.shape.schema, { ...result, [member]: own, next }) };
+  };
+}
+
+/** The members of the query. @param most the largest value of an integer that has no limit of its own */
+export function queryOf(
+  { searchParams }: URL,
+  inputs: Readonly<Record<string, Input>>,
+  most = Number.MAX_SAFE_INTEGER,
+): Readonly<Record<string, string | number>> {
+  const names = Object.keys(inputs);
+  const found: Record<string, string | number> = {};
+  for (const name of new Set(searchParams.keys())) {
+    const input = Object.hasOwn(inputs, name) ? inputs[name]! : null;
+    if (!input) throw wrong(`only ${names.join(' and ')} in the query`, shown(name), 'Remove it');
+    const [text = '', ...others] = searchParams.getAll(name);
+    if (others.length > 0) throw wrong(`${name} once in the query`, `${others.length + 1} of it`, 'Send one');
+    if (input.kind === 'integer') {
+      const { least, most: largest = most } = input;
+      found[name] = Number(text);
+      if (!/^\d{1,9}$/.test(text) || Number(text) < least || Number(text) > largest)
+        throw wrong(
+          `${name} in the query to be an integer from ${least} to ${largest}`,
+          shown(text),
+          'Leave it out for the default',
+        );
+    } else found[name] = text;
+  }
+  return found;
+}
+
+const wrong = (expected: string, got: string, remedy: string): Refusal =>
+  new Refusal(400, 'OPTION', `Expected ${expected}, got ${got}. ${remedy}.`);
+
+const taken = (name: string): Refusal =>
+  new Refusal(409, 'CONFLICT', `Expected a name that is free, got ${shown(name)}. Choose another.`);
+
+async function checkSupport(
   { client }: Endpoint,
   support: HttpRoute<unknown>['support'],
   id: string,
@@ -115,10 +193,10 @@ export async function checkSupport(
 }
 
 /** @param plural the first segment of its paths, like `jobs` */
-export const tooLate = ({ basePath }: Endpoint, plural: string, why: string, id: string): Refusal =>
+const tooLate = ({ basePath }: Endpoint, plural: string, why: string, id: string): Refusal =>
   new Refusal(409, 'CONFLICT', `${why} GET ${basePath}/${plural}/${id} shows its state.`);
 
-export const viewOf = <Found>({ stacks }: Endpoint, resource: Resource<Found>, found: Found): Json =>
+const viewOf = <Found>({ stacks }: Endpoint, resource: Resource<Found>, found: Found): Json =>
   shaped(resource.shape.schema, resource.view ? resource.view(found, { stacks }) : found) as Json;
 
 /** Throws the same 404 for a resource of another caller as for a missing one, so that guessing ids reveals nothing. */
@@ -138,7 +216,7 @@ function checkMine<Found>(call: Call, resource: Resource<Found>, id: string, fou
   if (found === null || !isMine(call, resource, found)) throw unknown(resource, id);
 }
 
-export function isMine<Found>({ caller }: Call, resource: Resource<Found>, found: Found): boolean {
+function isMine<Found>({ caller }: Call, resource: Resource<Found>, found: Found): boolean {
   const owners = resource.owners(found);
   if (!owners) return false;
   return owners.every(
@@ -154,7 +232,7 @@ function unknown({ noun, parameter, origin }: Resource, given: string): Refusal 
 }
 
 /** Maps errors of the stores to answers. An unexpected error becomes a backend error. */
-export async function asked<T>({ noun, notKept }: Resource, ask: () => Promise<T>): Promise<T> {
+async function asked<T>({ noun, notKept }: Resource, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {

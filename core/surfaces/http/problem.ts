@@ -1,6 +1,7 @@
 /** Error answers, as problem documents (RFC 9457). */
 
 import { type ErrorCode, LongshoreError, type PayloadIssue } from '../../base/errors.ts';
+import type { NoAnswerError } from '../../routing/each.ts';
 
 export interface RefusalDetails {
   readonly headers?: Readonly<Record<string, string>>;
@@ -62,7 +63,11 @@ export function refusalOf(error: unknown): Refusal {
   if (!storageFaults.includes(code)) return internal(error);
   const detail =
     'Expected the queue to answer, but it failed. Repeat the request later, an enqueue with the same Idempotency-Key.';
-  return new Refusal(503, code, detail, { headers: retryAfter, cause: error });
+  const { unavailable } = error as Partial<NoAnswerError>;
+  const extra = unavailable && {
+    extra: { unavailable: unavailable.map(({ backend, code }) => ({ backend, code })) },
+  };
+  return new Refusal(503, code, detail, { headers: retryAfter, cause: error, ...extra });
 }
 
 function internal(cause: unknown): Refusal {

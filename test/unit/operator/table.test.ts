@@ -5,7 +5,7 @@ import type { Operation } from '../../../core/operations/operation.ts';
 import { operations } from '../../../core/operations/table.ts';
 import type { Operator, OperatorAction } from '../../../core/operations/types.ts';
 import { routedOperations } from '../../../core/surfaces/http/operations.ts';
-import { byHand } from '../../../core/surfaces/http/routes.ts';
+import { bodies, byHand } from '../../../core/surfaces/http/routes.ts';
 import { operatorBench } from './kit.ts';
 
 type Groups = Omit<Operator, 'identity' | 'audit'>;
@@ -60,6 +60,8 @@ describe('the table of operations', () => {
     expect(new Set(routes).size).toBe(routes.length);
     const hand = routedOperations.filter(({ http }) => http.byHand).map(({ http }) => http.operationId);
     expect(hand.toSorted()).toEqual(Object.keys(byHand).toSorted());
+    const read = routedOperations.filter(({ http }) => http.body).map(({ http }) => http.operationId);
+    expect(read.toSorted()).toEqual(Object.keys(bodies).toSorted());
   });
 
   it('says of each operation what it does, in one clause without a full stop', () => {
