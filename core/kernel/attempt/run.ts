@@ -62,6 +62,9 @@ export class Run {
   expiresAt: number;
   /** Its index in its RunList. */
   index = -1;
+  /** When it was fetched; once it has a slot, when it got it. By the steady clock. */
+  since = 0;
+  priority = 0;
   /** The job's id; `null` until the envelope is verified. */
   id: string | null = null;
   /** The job's name and when the attempt began (epoch ms); set once the job is admitted. */

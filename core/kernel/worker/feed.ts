@@ -1,6 +1,6 @@
 /** Fetches jobs for the free slots of a worker, until it stops. */
 
-import { sleep } from '../../base/clock.ts';
+import { sleep, steadyNow } from '../../base/clock.ts';
 import type { Ack } from '../../contract/queue.ts';
 import type { AckGroups } from './ack-groups.ts';
 import { reap } from './chores.ts';
@@ -31,11 +31,13 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
     const max = slots.room();
     if (!ackAndFetch || fetching || state.reason !== null || max <= 0) return backend.ack(ended);
     const kept = slots.promise(max);
+    const askedAt = steadyNow(clock);
     try {
       const { settled, leases } = await ackAndFetch(ended, { queues, max, leaseMs: settings.leaseMs });
+      slots.fetched(steadyNow(clock) - askedAt, leases.length, max);
       if (state.reason !== null) await slots.release(leases);
       else {
-        slots.hold(leases);
+        slots.hold(leases, askedAt);
         setImmediate(slots.pump);
       }
       return settled;
@@ -48,12 +50,13 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
   async function run(): Promise<void> {
     let failures = 0;
     let failedAt = 0;
+    let wasFull = false;
     while (state.reason === null) {
       // With free slots fetch at once. To fill only the buffer, wait until half of it is empty, so that fetches stay large.
       // If acks are being sent, they bring the next leases with them.
-      const { length: ahead } = state.buffer;
+      const max = slots.room();
       const refilled = ackAndFetch !== undefined && acks.busy;
-      if (slots.room() <= 0 || refilled || (ahead > 0 && ahead * 2 > settings.prefetch)) {
+      if (max <= 0 || refilled || !slots.isLow()) {
         await space();
         continue;
       }
@@ -61,21 +64,26 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
         const onePass = settings.once || (settings.untilIdle && slots.busy() === 0);
         if (waking.signal.aborted) waking = new AbortController();
         fetching = true;
+        const askedAt = steadyNow(clock);
+        const hadWork = wasFull || slots.busy() > 0;
         const leases = await backend.fetch({
           queues,
-          max: slots.room(),
+          max,
           leaseMs: settings.leaseMs,
           // No wait after a failure, so that `backend.recovered` comes at once and not with the next job.
           waitMs: onePass || failures > 0 ? 0 : waitMs,
           signal: waking.signal,
         });
+        // Otherwise it may have waited for a job.
+        if (hadWork) slots.fetched(steadyNow(clock) - askedAt, leases.length, max);
+        wasFull = leases.length === max;
         // Jobs of a dead worker count as work, and there may be no other worker to reap them.
         const isOver = onePass && leases.length === 0 && (await reap({ client, id: state.id, queues })) === 0;
         if (failures > 0) {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
           failures = 0;
         }
-        slots.hold(leases);
+        slots.hold(leases, askedAt);
         slots.pump();
         if (isOver) state.stop(settings.once ? 'once' : 'idle');
       } catch (error) {

@@ -62,7 +62,7 @@ export async function drain(state: WorkerState, parts: Parts): Promise<WorkerSum
   /** Releases fetched jobs that have not begun. */
   async function releaseBuffer(): Promise<void> {
     await feeding;
-    await slots.release(state.buffer.map(({ lease }) => lease));
+    await Promise.all([slots.release(state.buffer.map(({ lease }) => lease)), slots.released()]);
     state.buffer = [];
   }
 

@@ -1,6 +1,7 @@
 /** The slots of a worker: a fetched job waits for a slot, runs in it, and frees it as soon as its handler has ended. */
 
 import { hostname } from 'node:os';
+import { steadyNow } from '../../base/clock.ts';
 import type { JobLease } from '../../contract/queue.ts';
 import { forEach } from '../../kit/parallel.ts';
 import type { AttemptPorts } from '../attempt/attempt.ts';
@@ -8,6 +9,7 @@ import { Run, steadyAheadMs } from '../attempt/run.ts';
 import { isFailure } from '../attempt/verdict.ts';
 import { attempt } from '../flow.ts';
 import type { AckGroups } from './ack-groups.ts';
+import { measureAhead } from './ahead.ts';
 import { mayEndProcess, runningAlone } from './alone.ts';
 import type { WorkerState } from './state.ts';
 
@@ -23,10 +25,13 @@ export type Slots = ReturnType<typeof createSlots>;
 /** @param idle called when the last job has ended, if the worker has `untilIdle` */
 export function createSlots(state: WorkerState, acks: AckGroups, idle: () => void) {
   const { app, settings, client, running, ended, counts, numbers } = state;
-  const { backend, concurrency } = settings;
+  const { backend, concurrency, aheadMs } = settings;
   const { clock } = app;
+  const measured = measureAhead({ most: settings.prefetch, concurrency, withinMs: aheadMs });
+  /** How many jobs may be held ahead, by the last fetch. */
+  let ahead = 0;
   /** Unconfirmed acks at which no further job begins: the backend gives out leases, but does not confirm acks. */
-  const mostEnded = concurrency + Math.max(settings.prefetch, concurrency);
+  const mostEnded = () => concurrency + Math.max(ahead, concurrency);
   const by = { worker: state.id, host: hostname() };
   const ports: AttemptPorts = { client, by, settler: backend, ack: acks.ack, handled };
   const alone = runningAlone({
@@ -42,51 +47,99 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
   /** Jobs begun in this turn of the event loop. */
   let begun = 0;
   let onSpace: (() => void) | null = null;
+  let stopTimer: (() => void) | null = null;
+  let releasing: Promise<unknown> = Promise.resolve();
 
   /** How many more jobs may be fetched. */
   function room(): number {
     if (alone.active) return 0;
     const mine = running.size + state.buffer.length + promised;
-    return Math.min(
-      concurrency + settings.prefetch - mine,
-      settings.maxJobs - state.settledJobs - ended.size - mine,
-    );
+    ahead = measured.most(running, steadyNow(clock));
+    return Math.min(concurrency + ahead - mine, settings.maxJobs - state.settledJobs - ended.size - mine);
   }
 
   const busy = (): number => running.size + ended.size;
 
-  function hold(leases: readonly JobLease[]): void {
+  /** @param askedAt when they were asked for, by the steady clock: they last for `leaseMs` from then at least, whatever the host's clock was set to */
+  function hold(leases: readonly JobLease[], askedAt: number): void {
     const aheadMs = steadyAheadMs(clock);
+    const now = steadyNow(clock);
     // Not with an iterator, which makes an object per lease: this function stays uncompiled for long, as it is called once per fetch.
     for (let i = 0; i < leases.length; i++) {
       const run = new Run(leases[i]!, aheadMs);
-      state.buffer.push(run);
+      run.since = now;
+      run.expiresAt = Math.max(run.expiresAt, askedAt + settings.leaseMs);
+      queueUp(run);
       if (run.lease.interrupted && !alone.active && mayEndProcess(app, run.lease)) alone.wait(run);
     }
     if (alone.active) spare();
   }
 
+  /** Puts the job behind those of its priority. A job that has waited for half of its time is not overtaken any more. */
+  function queueUp(run: Run): void {
+    const { buffer } = state;
+    const priority = priorityOf(run.lease);
+    run.priority = priority;
+    let at = buffer.length;
+    while (at > 0 && buffer[at - 1]!.priority > priority && run.since - buffer[at - 1]!.since < aheadMs / 2)
+      at--;
+    if (at === buffer.length) buffer.push(run);
+    else buffer.splice(at, 0, run);
+  }
+
   /** Gives back all jobs that have not begun, except the one that must run alone. */
   function spare(): void {
-    const others = state.buffer.filter((run) => !alone.is(run));
-    if (others.length === 0) return;
-    state.buffer = state.buffer.filter((run) => alone.is(run));
-    void release(others.map(({ lease }) => lease));
+    giveBack((run) => !alone.is(run));
+  }
+
+  function giveBack(isSpare: (run: Run) => boolean): void {
+    const spared = state.buffer.filter(isSpare);
+    if (spared.length === 0) return;
+    state.buffer = state.buffer.filter((run) => !isSpare(run));
+    releasing = Promise.all([releasing, release(spared.map(({ lease }) => lease))]);
+  }
+
+  /** Checks that the jobs in the buffer begin in time. */
+  function watchBuffer(afterMs = aheadMs): void {
+    if (stopTimer || state.buffer.length === 0) return;
+    stopTimer = clock.after(afterMs, () => {
+      stopTimer = null;
+      if (state.reason !== null) return;
+      const now = steadyNow(clock);
+      // With a free slot they wait for the backend, which would not be quicker to take them back.
+      if (running.size >= concurrency && !alone.active) giveBack((run) => now - run.since >= aheadMs);
+      const oldest = state.buffer.reduce((first, run) => Math.min(first, run.since), now);
+      watchBuffer(Math.max(aheadMs - (now - oldest), aheadMs / 4));
+    });
   }
 
   function pump(): void {
-    while (running.size < concurrency && ended.size < mostEnded && state.reason === null) {
-      if (begun >= mostPerTurn || !alone.mayBegin(state.buffer[0], busy() > 0)) return;
+    while (running.size < concurrency && ended.size < mostEnded() && state.reason === null) {
+      if (begun >= mostPerTurn || !alone.mayBegin(state.buffer[0], busy() > 0)) break;
       const run = state.buffer.shift();
       if (!run) {
         acks.hurry();
         return;
       }
+      const now = steadyNow(clock);
+      if (!isInTime(run, now)) continue;
       if (begun++ === 0) setImmediate(endTurn);
+      run.since = now;
       running.add(run);
       alone.begins(run);
       void work(run);
     }
+    watchBuffer();
+  }
+
+  /** A process that was frozen may hold leases that have ended, or, if it does not renew them, that are too short for their jobs. */
+  function isInTime(run: Run, now: number): boolean {
+    if (now - run.since <= aheadMs) return true;
+    const isLost = run.expiresAt <= now;
+    if (!isLost && settings.renew) return true;
+    alone.over(run);
+    if (!isLost) releasing = Promise.all([releasing, release([run.lease])]);
+    return false;
   }
 
   /** Continues a turn later, so that the acks of this turn are sent and incoming data is read first. */
@@ -97,6 +150,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
 
   /** Frees the slot when the handler has ended: settling needs no slot. */
   function handled(run: Run): void {
+    if (run.began) measured.attempted(steadyNow(clock) - run.since);
     running.delete(run);
     ended.add(run);
     alone.over(run);
@@ -141,6 +195,11 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
     hold,
     pump,
     release,
+    fetched: measured.fetched,
+    /** Resolves when all jobs that were given back are released. */
+    released: () => releasing,
+    /** Whether so few jobs are held ahead that it is time for the next fetch: with half of them it is large enough to be cheap. */
+    isLow: (): boolean => state.buffer.length === 0 || state.buffer.length * 2 <= ahead,
     /** Keeps `count` slots free for leases that are on their way. Returns a function that ends this. */
     promise(count: number): () => void {
       promised += count;
@@ -154,6 +213,16 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
     },
     /** Called when the lease of a run is lost. */
     lost: alone.over,
-    stop: alone.stop,
+    stop(): void {
+      alone.stop();
+      stopTimer?.();
+    },
   };
+}
+
+const beforePriority = ',"priority":';
+
+/** Read from the text, before it is verified: it only decides which job of the buffer begins first. */
+function priorityOf({ body }: JobLease): number {
+  return body.charCodeAt(body.lastIndexOf(beforePriority) + beforePriority.length) - 48;
 }

@@ -1,6 +1,7 @@
 /** A worker on the memory backend under a virtual clock, with handlers that end when the test says so. */
 
 import * as z from 'zod';
+import { sleep } from '../../../core/base/clock.ts';
 import {
   type AppOptions,
   type Contract,
@@ -15,7 +16,7 @@ import {
 import type { HandlerContext } from '../../../core/kernel/app/job.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { eventsIn } from '../../kit/events.ts';
-import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../testing/virtual-clock.ts';
 
 export interface Running {
   readonly n: number;
@@ -28,6 +29,20 @@ export interface Running {
 export async function settle(turns = 20): Promise<void> {
   for (let i = 0; i < turns; i++) await new Promise(setImmediate);
 }
+
+/** A backend whose fetches take `ms` of virtual time, so that a worker holds jobs ahead. */
+export const distant = (
+  backend: Contract.QueueBackend,
+  clock: VirtualClock,
+  ms: number,
+): Contract.QueueBackend => ({
+  ...backend,
+  async fetch(request) {
+    const leases = await backend.fetch(request);
+    await sleep(clock, ms);
+    return leases;
+  },
+});
 
 export function createBench(
   job: {
@@ -82,6 +97,22 @@ export function createBench(
       const payloads = Array.from({ length: count }, (_, n) => ({ n }));
       const results = await client.enqueueMany(which === 'held' ? held : quick, payloads);
       return results.map(({ id }) => id);
+    },
+    /** Starts a worker of one slot that holds `ahead` jobs of `held` besides the running one. */
+    async startHolding(ahead: number, options: Partial<WorkerOptions> = {}) {
+      const payloads = Array.from({ length: ahead + 1 }, (_, n) => ({ n }));
+      await client.enqueueMany(
+        quick,
+        Array.from({ length: 8 }, (_, n) => ({ n })),
+      );
+      await client.enqueueMany(held, payloads);
+      const near = options.backend ?? backend;
+      const worker = startWorker(app, { ...options, backend: distant(near, clock, 1), concurrency: 1 });
+      for (let ms = 0; ms < 25; ms++) {
+        clock.advance(1);
+        await settle();
+      }
+      return worker;
     },
     start: (options: Partial<WorkerOptions> & { backend?: Contract.QueueBackend } = {}) =>
       startWorker(app, { backend, ...options }),

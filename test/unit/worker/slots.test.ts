@@ -76,21 +76,6 @@ describe('slots of a worker', () => {
     expect(sizes).toEqual([20]); // a slot is free when its handler has ended, so the second ten ended in the same turn
   });
 
-  it('fetches ahead of its slots only when asked to, and keeps those leases alive', async () => {
-    const t = createBench();
-    await t.enqueue(5);
-    const worker = t.start({ concurrency: 1, prefetch: 2, leaseMs: 3_000 });
-    await settle();
-    expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ leased: 3, ready: 2 });
-    await t.pass(10_000, 500);
-    expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ leased: 3, ready: 2 });
-    for (let i = 0; i < 5; i++) {
-      t.running[0]!.finish();
-      await settle();
-    }
-    expect((await worker.stop()).counts.acked).toBe(5);
-  });
-
   it('gives out nothing from a paused queue, and ends what runs', async () => {
     const t = createBench();
     await t.enqueue(3);

@@ -100,30 +100,21 @@ describe('a worker that stops', () => {
 
   it('hands back what it had fetched ahead', async () => {
     const t = createBench();
-    await t.enqueue(4);
-    const worker = t.start({ concurrency: 1, prefetch: 3 });
-    await settle();
+    const worker = await t.startHolding(3);
     const stopped = worker.stop();
-    await settle();
+    await t.pass(5, 1);
     t.running[0]!.finish();
-    expect(await stopped).toMatchObject({ released: 3, counts: { acked: 1 } });
+    expect(await stopped).toMatchObject({ released: 3, counts: { acked: 9 } });
     expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 3, leased: 0 });
   });
 
   it('hands back what it had fetched ahead side by side, within the drain time', async () => {
     const t = createBench();
-    await t.enqueue(101);
     const nack: typeof t.backend.nack = async (...args) => {
       await new Promise<void>((resolve) => t.clock.after(300, resolve));
       return t.backend.nack(...args);
     };
-    const worker = t.start({
-      backend: { ...t.backend, nack },
-      concurrency: 1,
-      prefetch: 100,
-      drainMs: 5_000,
-    });
-    await settle();
+    const worker = await t.startHolding(100, { backend: { ...t.backend, nack }, drainMs: 5_000 });
     let summary: WorkerSummary | null = null;
     void worker.stop().then((ended) => {
       summary = ended;
@@ -131,12 +122,12 @@ describe('a worker that stops', () => {
     await settle();
     t.running[0]!.finish();
     await t.pass(5_000, 100);
-    expect(summary).toMatchObject({ released: 100, counts: { acked: 1 } });
+    expect(summary).toMatchObject({ released: 100, counts: { acked: 9 } });
   });
 
   it('ends within drainMs and two seconds when its server is silent', async () => {
     const t = createBench();
-    await t.enqueue(30);
+    await t.enqueue(10);
     let silent = false;
     let fetches = 0;
     const never = new Promise<never>(() => {});
@@ -156,9 +147,9 @@ describe('a worker that stops', () => {
       renew: mute(t.backend.renew),
       reapExpired: mute(t.backend.reapExpired),
     };
-    const worker = t.start({ backend, store, concurrency: 20, prefetch: 40, drainMs: 5_000 });
+    const worker = t.start({ backend, store, concurrency: 20, drainMs: 5_000 });
     await settle();
-    expect([worker.running(), fetches]).toEqual([20, 2]);
+    expect([worker.running(), fetches]).toEqual([10, 2]);
     silent = true;
     let ended = false;
     void worker.stop().then(() => {
