@@ -1,6 +1,6 @@
 /** The example that newcomers start from keeps all laws. */
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exampleBackend } from '../testing/example-backend.ts';
 import { exampleStore } from '../testing/example-store.ts';
@@ -30,10 +30,17 @@ describeStore('exampleBackend()', harness, { describe, it });
 describeStoreAlone('exampleStore()', store, { describe, it });
 describeTexts('exampleStore()', store, { describe, it });
 
-it('the example backend is short enough to be read before lunch', () => {
-  const parts = ['backend', 'jobs', 'admin', 'store'].map((part) => {
-    const text = readFileSync(new URL(`../testing/example-${part}.ts`, import.meta.url), 'utf8');
-    return text.split('\n').length;
-  });
-  expect(Math.max(...parts)).toBeLessThanOrEqual(250);
+it('the example in the docs is a part of the example backend', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8').replaceAll(/^ +/gm, '');
+  const [, code] = /\n## A backend of your own\n.*?```js\n(.*?)```/s.exec(read('../../docs/backends.md'))!;
+  expect(code).toContain('table.lease(');
+  expect(read('../testing/example-backend.ts')).toContain(code);
+});
+
+it('the example backend has at most 350 lines', () => {
+  const folder = new URL('../testing/', import.meta.url);
+  const parts = readdirSync(folder).filter((name) => name.startsWith('example-'));
+  const lines = parts.map((name) => readFileSync(new URL(name, folder), 'utf8').trimEnd().split('\n').length);
+  expect(parts).toContain('example-backend.ts');
+  expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(350);
 });

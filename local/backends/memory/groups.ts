@@ -1,37 +1,37 @@
-/** Only the first entry of each group, the head, is in the ready list of its queue. The others wait in line behind it. */
+/** Only the first job of each group, the head, is in the ready list of its queue. The others wait in line behind it. */
 
+import { isWaiting, type KeptJob } from '../../../core/kit/in-memory/job.ts';
 import { mostAheadMs } from '../shared/groups.ts';
-import { type Entry, isWaiting } from './entry.ts';
 import { createHeap } from './heap.ts';
 
 interface Group {
   readonly line: ReturnType<typeof createHeap<Lined>>;
-  readonly leased: Set<Entry>;
+  readonly leased: Set<KeptJob>;
   /** Ready, or delayed while the others wait for its retry. */
-  head: Entry | null;
+  head: KeptJob | null;
   lastPlace: number;
   /** When the last head counted as ready. */
   lastReadyAt: number;
 }
 
-/** A stale item stays in the heap after its entry has left the line: it differs from `entry.lined`. */
+/** A stale item stays in the heap after its job has left the line: it differs from `job.item`. */
 interface Lined {
-  readonly entry: Entry;
+  readonly job: KeptJob;
   readonly place: number;
 }
 
 const isFirst = (a: Lined, b: Lined): boolean =>
-  a.place !== b.place ? a.place < b.place : a.entry.seq < b.entry.seq;
+  a.place !== b.place ? a.place < b.place : a.job.seq < b.job.seq;
 
 export type Groups = ReturnType<typeof createGroups>;
 
 /** @param stand puts the head of a group into the ready list, ranked as if it had become ready at `readyAt` */
-export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: number) => void) {
+export function createGroups(ageingMs: number, stand: (head: KeptJob, readyAt: number) => void) {
   const groups = new Map<string, Group>();
-  const nameOf = ({ message }: Entry): string => JSON.stringify([message.queue, message.group]);
+  const nameOf = ({ message }: KeptJob): string => JSON.stringify([message.queue, message.group]);
 
-  function groupOf(entry: Entry): Group {
-    const name = nameOf(entry);
+  function groupOf(job: KeptJob): Group {
+    const name = nameOf(job);
     let group = groups.get(name);
     if (!group) {
       group = { line: createHeap(isFirst), leased: new Set(), head: null, lastPlace: 0, lastReadyAt: 0 };
@@ -40,25 +40,25 @@ export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: num
     return group;
   }
 
-  function firstInLine({ line }: Group): Entry | null {
+  function firstInLine({ line }: Group): KeptJob | null {
     for (let next = line.peek(); next; next = line.peek()) {
-      if (next.entry.lined === next) return next.entry;
+      if (next.job.inLine && next.job.item === next) return next.job;
       line.pop();
     }
     return null;
   }
 
-  /** Makes the next entry of the group its head, if it may run. */
-  function advance(entry: Entry, now: number): void {
-    const group = groups.get(nameOf(entry));
+  /** Makes the next job of the group its head, if it may run. */
+  function advance(job: KeptJob, now: number): void {
+    const group = groups.get(nameOf(job));
     if (!group || (group.head && isWaiting(group.head))) return;
     group.head = null;
     for (const one of group.leased) if (one.state !== 'leased') group.leased.delete(one);
     const next = firstInLine(group);
     if (!next) {
-      if (group.leased.size === 0) groups.delete(nameOf(entry));
+      if (group.leased.size === 0) groups.delete(nameOf(job));
     } else if (!next.message.order || group.leased.size === 0) {
-      next.lined = null;
+      next.inLine = false;
       group.head = next;
       group.lastReadyAt = Math.min(now + mostAheadMs, Math.max(now, group.lastReadyAt + 1));
       stand(next, group.lastReadyAt);
@@ -67,37 +67,36 @@ export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: num
 
   return {
     advance,
-    /** Puts a ready entry into the line of its group, at its old place if it has one. */
-    join(entry: Entry, now: number): void {
-      const group = groupOf(entry);
-      const { priority, order } = entry.message;
-      entry.place ??= order
-        ? Math.max(entry.readyAt, group.lastPlace + 1)
-        : entry.readyAt + priority * ageingMs;
-      group.lastPlace = Math.max(group.lastPlace, entry.place);
-      const lined = { entry, place: entry.place };
-      entry.lined = lined;
-      group.line.push(lined);
-      advance(entry, now);
+    /** Puts a ready job into the line of its group, at its old place if it has one. */
+    join(job: KeptJob, now: number): void {
+      const group = groupOf(job);
+      const { priority, order } = job.message;
+      job.place ??= order ? Math.max(job.readyAt, group.lastPlace + 1) : job.readyAt + priority * ageingMs;
+      group.lastPlace = Math.max(group.lastPlace, job.place);
+      const item = { job, place: job.place };
+      job.item = item;
+      job.inLine = true;
+      group.line.push(item);
+      advance(job, now);
     },
     /**
-     * Delays an entry. If the order makes the others wait for its retry, it becomes the head meanwhile.
-     * @param mayHold the entry was leased or the head. The others do not wait for an entry that was delayed in line
+     * Delays a job. If the order makes the others wait for its retry, it becomes the head meanwhile.
+     * @param mayHold the job was leased or the head. The others do not wait for a job that was delayed in line
      */
-    delay(entry: Entry, now: number, mayHold: boolean): void {
-      const group = groups.get(nameOf(entry));
-      if (mayHold && group?.head === entry) group.head = null;
+    delay(job: KeptJob, now: number, mayHold: boolean): void {
+      const group = groups.get(nameOf(job));
+      if (mayHold && group?.head === job) group.head = null;
       const isFree = group && !(group.head && isWaiting(group.head));
-      if (mayHold && isFree && entry.place !== null && entry.message.order === 'wait') group.head = entry;
-      advance(entry, now);
+      if (mayHold && isFree && job.place !== null && job.message.order === 'wait') group.head = job;
+      advance(job, now);
     },
-    isHead: (entry: Entry): boolean => groups.get(nameOf(entry))?.head === entry,
-    /** Records that an entry is leased or held. */
-    lease(entry: Entry, now: number): void {
-      const group = groupOf(entry);
-      group.leased.add(entry);
-      if (group.head === entry) group.head = null;
-      advance(entry, now);
+    isHead: (job: KeptJob): boolean => groups.get(nameOf(job))?.head === job,
+    /** Records that a job is leased or held. */
+    lease(job: KeptJob, now: number): void {
+      const group = groupOf(job);
+      group.leased.add(job);
+      if (group.head === job) group.head = null;
+      advance(job, now);
     },
   };
 }

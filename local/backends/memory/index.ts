@@ -1,23 +1,20 @@
 /** A queue in this process's memory: for tests and for work that may be lost with the process. */
 
 import { randomUUID } from 'node:crypto';
-import { type Clock, steadyNow, systemClock } from '../../../core/base/clock.ts';
-import type { AttemptReport } from '../../../core/contract/outcome.ts';
-import type { JobLease, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import type { JobLease, QueueBackend } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
-import { tooLarge } from '../../../core/kit/body-limit.ts';
-import { createEndWatchers } from '../../../core/kit/records/end-watchers.ts';
-import { lostAttempt, statusOfEnd } from '../../../core/kit/records/row.ts';
+import { before, type KeptJob } from '../../../core/kit/in-memory/job.ts';
+import { pendingOf } from '../../../core/kit/in-memory/pending.ts';
+import { recordsOf } from '../../../core/kit/in-memory/records.ts';
+import { createJobTable } from '../../../core/kit/in-memory/table.ts';
 import { backendDefaults } from '../shared/defaults.ts';
+import { movableAdmin } from '../shared/transfer.ts';
 import { createWaiters } from '../shared/waiters.ts';
-import { memoryAdmin } from './admin.ts';
-import { addReport, before, type Entry, newEntry } from './entry.ts';
 import { createGroups } from './groups.ts';
+import { memoryKeys } from './keys.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
-import type { MemoryState } from './state.ts';
-import { memoryKeys, memoryRecords } from './stores.ts';
 import { memoryStores, memoryTexts } from './texts.ts';
-import { memoryWaiting } from './waiting.ts';
 
 export type { QueueBackend } from '../../../core/contract/queue.ts';
 export type { Stores } from '../../../core/contract/store.ts';
@@ -37,94 +34,59 @@ export interface MemoryOptions {
 export function memory(options: MemoryOptions = {}): QueueBackend {
   const { clock = systemClock, ageingMs = backendDefaults.ageingMs } = options;
   const maxBodyBytes = options.maxBodyBytes ?? backendDefaults.maxBodyBytes;
+  const retention = { ...backendDefaults.retention, ...options.retention };
   const waiters = createWaiters(clock);
-  const leased = new Map<string, Entry>();
-  let seq = 0;
+  const lists = new Map<string, ReadyList>();
   let open = true;
 
   const groups = createGroups(ageingMs, (head, readyAt) => {
     head.rank = readyAt + head.message.priority * ageingMs;
     pushed(head);
   });
-  const state: MemoryState = {
-    clock,
-    groups,
-    retention: { ...backendDefaults.retention, ...options.retention },
-    entries: new Map(),
-    readyLists: new Map(),
-    paused: new Set(),
-    ends: createEndWatchers(),
-    readyListOf(queue) {
-      let list = state.readyLists.get(queue);
-      if (!list) {
-        list = createReadyList(isLined);
-        state.readyLists.set(queue, list);
-      }
-      return list;
+  const table = createJobTable(
+    { clock, retention, maxBodyBytes, ageingMs },
+    {
+      queue(job, readyAt, rank) {
+        const now = clock.now();
+        const isGrouped = job.message.group !== null;
+        const mayHold = job.state === 'leased' || (isGrouped && groups.isHead(job));
+        job.readyAt = readyAt;
+        job.rank = rank;
+        job.inLine = false;
+        job.state = readyAt > now ? 'delayed' : 'ready';
+        if (job.state === 'delayed' || !isLined(job, now)) pushed(job);
+        if (job.state === 'delayed' && isGrouped) groups.delay(job, now, mayHold);
+      },
+      leased(job) {
+        if (job.message.group !== null) groups.lease(job, clock.now());
+      },
+      left(job) {
+        if (job.message.group !== null) groups.advance(job, clock.now());
+      },
+      wake: () => waiters.wake(),
     },
-    wake: () => waiters.wake(),
-    nextSeq: () => seq++,
-    queue(entry, readyAt, now = clock.now(), rank = readyAt + entry.message.priority * ageingMs) {
-      const mayHold = entry.state === 'leased' || (entry.message.group !== null && groups.isHead(entry));
-      entry.readyAt = readyAt;
-      entry.rank = rank;
-      entry.lined = null;
-      entry.state = readyAt > now ? 'delayed' : 'ready';
-      if (entry.state === 'delayed' || !isLined(entry, now)) pushed(entry);
-      if (entry.state === 'delayed' && entry.message.group !== null) groups.delay(entry, now, mayHold);
-    },
-    finish(entry, reason, error, keepMs, now = clock.now()) {
-      entry.state = statusOfEnd(reason);
-      entry.finishedAt = now;
-      entry.reason = reason;
-      entry.error = error;
-      entry.lined = null;
-      entry.keepMs = keepMs ?? null;
-      const usualMs = reason === null || reason === 'cancelled' ? state.retention.completedMs : Infinity;
-      if ((keepMs ?? usualMs) === 0) state.entries.delete(entry.message.id);
-      if (entry.message.group !== null) groups.advance(entry, now);
-      state.ends.tell(entry.message.id);
-    },
-    drop(gone) {
-      for (const entry of gone) {
-        entry.state = 'cancelled'; // makes its item in the ready list stale
-        entry.lined = null;
-        state.entries.delete(entry.message.id);
-      }
-      for (const entry of gone) if (entry.message.group !== null) groups.advance(entry, clock.now());
-      for (const entry of gone) state.ends.tell(entry.message.id);
-    },
-  };
+  );
 
-  function pushed(entry: Entry): void {
-    state.readyListOf(entry.message.queue).push(entry);
+  function listOf(queue: string): ReadyList {
+    let list = lists.get(queue);
+    if (!list) {
+      list = createReadyList(isLined);
+      lists.set(queue, list);
+      table.queues.add(queue);
+    }
+    return list;
+  }
+
+  function pushed(job: KeptJob): void {
+    listOf(job.message.queue).push(job);
     waiters.wake();
   }
 
-  /** Puts a ready entry of a group into its line, unless it is the head. */
-  function isLined(entry: Entry, now: number): boolean {
-    if (entry.message.group === null || groups.isHead(entry)) return false;
-    groups.join(entry, now);
+  /** Puts a ready job of a group into its line, unless it is the head. */
+  function isLined(job: KeptJob, now: number): boolean {
+    if (job.message.group === null || groups.isHead(job)) return false;
+    groups.join(job, now);
     return true;
-  }
-
-  /** The entry of this lease; `null` = the lease has ended. */
-  function owned({ token }: JobLease, steady: number): Entry | null {
-    const entry = leased.get(token);
-    return entry && entry.leaseUntil > steady ? entry : null;
-  }
-
-  /** Ends the lease and returns its entry. */
-  function take(lease: JobLease, report?: AttemptReport, steady = steadyNow(clock)): Entry | null {
-    const entry = owned(lease, steady);
-    if (entry) leased.delete(lease.token);
-    if (entry && report) addReport(entry, report);
-    return entry;
-  }
-
-  function requeue(entry: Entry, readyAt: number): void {
-    if (entry.cancelRequested) state.finish(entry, 'cancelled', null);
-    else state.queue(entry, readyAt);
   }
 
   const keys = memoryKeys(clock);
@@ -136,24 +98,16 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys,
-      records: memoryRecords(state, [keys, texts]),
+      records: recordsOf(table, () => keys.purgeEnded() + texts.purgeEnded()),
       ...memoryStores(texts, clock),
     },
-    admin: memoryAdmin(state, maxBodyBytes),
-    pending: memoryWaiting(state, ageingMs, maxBodyBytes),
+    admin: movableAdmin(table),
+    pending: pendingOf(table),
 
     async enqueue(messages) {
-      const now = clock.now();
-      return messages.map((message): SendResult => {
-        const { id } = message;
-        const error = tooLarge(message.body, maxBodyBytes);
-        if (error) return { ok: false, id, error };
-        if (state.entries.has(id)) return { ok: true, id, duplicate: true };
-        const entry = newEntry(state.nextSeq(), message, now);
-        state.entries.set(id, entry);
-        state.queue(entry, Math.max(now, message.notBefore ?? now), now);
-        return { ok: true, id, duplicate: false };
-      });
+      return messages.map((message) =>
+        table.add(message, (job) => table.queue(job, Math.max(clock.now(), message.notBefore ?? 0))),
+      );
     },
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {
@@ -161,24 +115,14 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       for (;;) {
         const now = clock.now();
         const leases: JobLease[] = [];
-        const leaseUntil = steadyNow(clock) + leaseMs;
-        const unpaused = queues.filter((queue) => !state.paused.has(queue));
+        const unpaused = queues.filter((queue) => !table.paused.has(queue));
         while (leases.length < max) {
-          const entry = next(unpaused, now);
-          if (!entry) break;
-          entry.state = 'leased';
-          entry.attempt++;
-          entry.token = randomUUID();
-          entry.leasedAt = now;
-          entry.leaseUntil = leaseUntil;
-          leased.set(entry.token, entry);
-          if (entry.message.group !== null) groups.lease(entry, now);
-          const { queue, body } = entry.message;
-          const { attempt, token, interrupted } = entry;
-          leases.push({ queue, body, attempt, token, expiresAt: now + leaseMs, interrupted });
+          const job = next(unpaused, now);
+          if (!job) break;
+          leases.push(table.lease(job, randomUUID(), leaseMs));
         }
         if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
-        const readyAt = Math.min(until, ...unpaused.map((queue) => state.readyListOf(queue).nextReadyAt()));
+        const readyAt = Math.min(until, ...unpaused.map((queue) => listOf(queue).nextReadyAt()));
         await waiters.wait(Math.max(1, readyAt - now), signal);
       }
     },
@@ -186,54 +130,40 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     hints: { reapsForAll: true },
 
     async reapExpired(queue) {
-      const now = clock.now();
-      let count = 0;
-      for (const [token, entry] of leased) {
-        if (entry.leaseUntil > steadyNow(clock) || entry.message.queue !== queue) continue;
-        leased.delete(token);
-        entry.interrupted = true;
-        addReport(entry, { ...lostAttempt(entry.attempt), startedAt: entry.leasedAt, endedAt: now });
-        requeue(entry, now);
-        count++;
-      }
-      return count;
+      const lost = table.takeExpired(queue);
+      for (const job of lost) table.requeue(job, clock.now());
+      return lost.length;
     },
 
     async ack(acks) {
-      const [now, steady] = [clock.now(), steadyNow(clock)];
       return acks.map(({ lease, report, complete, keepBody = false, keepMs }) => {
-        const entry = take(lease, report, steady);
-        if (!entry) return false;
-        entry.keepsBody = keepBody;
+        const job = table.take(lease, report);
+        if (!job) return false;
+        job.keepsBody = keepBody;
         if (complete) keys.completeNow(complete);
-        state.finish(entry, null, null, keepMs, now);
+        table.finish(job, null, null, keepMs);
         return true;
       });
     },
 
     async nack(lease, { delayMs, countAttempt, report }) {
-      const entry = take(lease, countAttempt ? report : undefined);
-      if (!entry) return false;
-      if (countAttempt) entry.interrupted = false;
-      else entry.attempt--;
-      requeue(entry, clock.now() + delayMs);
+      const job = table.take(lease, countAttempt ? report : undefined);
+      if (!job) return false;
+      if (countAttempt) job.interrupted = false;
+      else job.attempt--;
+      table.requeue(job, clock.now() + delayMs);
       return true;
     },
 
     async abandon(lease, { reason, error, report, keepMs }) {
-      const entry = take(lease, report);
-      if (!entry) return false;
-      state.finish(entry, reason, error, keepMs);
+      const job = table.take(lease, report);
+      if (!job) return false;
+      table.finish(job, reason, error, keepMs);
       return true;
     },
 
     async renew(leases, leaseMs) {
-      const steady = steadyNow(clock);
-      return leases.map((lease) => {
-        const entry = owned(lease, steady);
-        if (entry) entry.leaseUntil = steady + leaseMs;
-        return entry !== null;
-      });
+      return leases.map((lease) => table.renew(lease, leaseMs));
     },
 
     async close() {
@@ -242,10 +172,10 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
   };
 
-  function next(queues: readonly string[], now: number): Entry | undefined {
+  function next(queues: readonly string[], now: number): KeptJob | undefined {
     let best: ReadyList | null = null;
     for (const queue of queues) {
-      const list = state.readyListOf(queue);
+      const list = listOf(queue);
       const candidate = list.first(now);
       if (candidate && (!best || before(candidate, best.first(now)!))) best = list;
     }

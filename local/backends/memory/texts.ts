@@ -8,7 +8,7 @@ import { textMetrics } from '../../../core/kit/texts/metrics.ts';
 import { textSchedules } from '../../../core/kit/texts/schedules.ts';
 import { sectionOf } from '../../../core/kit/texts/section.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
-import { type Purgeable, purgeEnded } from './stores.ts';
+import { type Purgeable, purgeEnded } from './keys.ts';
 
 interface Row extends NamedText {
   readonly endsAt: number;
