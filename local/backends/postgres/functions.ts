@@ -9,6 +9,7 @@
  */
 
 import { roomForReport } from '../shared/report-lines.ts';
+import { fewPages, frontFunctions, pagesRead, since } from './front.ts';
 import { cameForward, groupingOf } from './group-pieces.ts';
 import { clock, hot, recordNames, recordNamesOf, timeOf } from './sql.ts';
 
@@ -88,6 +89,9 @@ const settleArguments = `
   at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], p_reports text[], p_renewed text[], p_finished text[],
   p_keys text[], p_owners text[], p_vals text[], p_keeps bigint[], p_places int[], p_kept int[]`;
 
+/** The most delayed jobs that one fetch makes ready. */
+const mostPromoted = 1_000;
+
 /** Leases the jobs of these narrow rows and deletes the rows. @param spots ctids @param behind ids of jobs without a narrow row, leased last */
 const take = (s: string, spots: string, behind = ''): string => `
   RETURN QUERY WITH picked AS (
@@ -102,11 +106,13 @@ const take = (s: string, spots: string, behind = ''): string => `
   SELECT t.id, t.turn, t.attempt, t.interrupted, t.queue, t.body FROM taken t;`;
 
 /**
- * Settles the acks and leases the next jobs, in one step. The first row is no job: `turn` is the ms until the next delayed job is
- * ready, `body` the settled positions as text (NULL = all), `queue` the queues in which a job of a group became ready.
+ * Settles the acks and leases the next jobs, in one step. The last row is no job: `turn` is the ms until the next delayed job is
+ * ready, `body` the settled positions as text (NULL = all), `queue` the queues in which a job of a group became ready. After a scan of
+ * many pages `attempt` is their number, and `id` the next floor.
  */
 const work = (s: string): string => `
-  CREATE OR REPLACE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text)
+  CREATE OR REPLACE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text, ageing bigint,
+    floor bigint[])
   RETURNS TABLE (id text, turn bigint, attempt int, interrupted boolean, queue text, body text)
   LANGUAGE plpgsql ${hot} AS $$
   #variable_conflict use_column
@@ -117,62 +123,73 @@ const work = (s: string): string => `
     settled int[];
     open text[];
     has_groups boolean;
-    first_spots tid[];
-    first_heads text[];
-    is_blocked boolean;
+    spots tid[];
+    heads text[];
+    is_blocked boolean := false;
     behind text[];
+    before bigint := ${pagesRead(s)};
+    pages bigint;
+    seen int := 0;
+    last bigint;
+    promoted int := 0;
+    next_floor bigint[];
   BEGIN
     ${settle(s)}
     IF cardinality(p_ids) = 0 THEN
       -- A lease may be lost in a crash of the server: its jobs are just ready again. Settlements are durable.
       PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
-    IF EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at <= now) THEN
+    open := ARRAY(SELECT q FROM unnest(wanted) q
+      WHERE NOT EXISTS (SELECT FROM ${s}.queues n WHERE n.name = q AND n.paused));
+    IF floor[3] <> cardinality(open) THEN
+      floor := NULL; -- a queue was paused or resumed
+    END IF;
+    IF EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at BETWEEN ${since} AND now) THEN
       PERFORM ${s}.promote_groups(now, wanted);
       WITH due AS (
         DELETE FROM ${s}.delayed WHERE ctid = ANY (ARRAY(
-          SELECT d.ctid FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at <= now
+          SELECT d.ctid FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at BETWEEN ${since} AND now
             AND NOT EXISTS (SELECT FROM ${s}.grouped g WHERE g.id = d.id AND g.apart_until IS NOT NULL OFFSET 0)
-          ORDER BY d.ready_at, d.seq LIMIT 1000 FOR UPDATE SKIP LOCKED))
+          ORDER BY d.ready_at, d.seq LIMIT ${mostPromoted} FOR UPDATE SKIP LOCKED))
         RETURNING queue, rank, seq, ready_at, id)
       INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM due;
+      GET DIAGNOSTICS promoted = ROW_COUNT;
     END IF;
-    open := ARRAY(SELECT q FROM unnest(wanted) q
-      WHERE NOT EXISTS (SELECT FROM ${s}.queues n WHERE n.name = q AND n.paused));
     has_groups := EXISTS (SELECT FROM ${s}.queues n WHERE n.name = ANY (open) AND n.grouped);
     IF has_groups THEN
-      SELECT p.spots, p.heads, p.blocked INTO first_spots, first_heads, is_blocked FROM ${s}.pick(open, most) p;
-      IF first_heads IS NOT NULL THEN
-        behind := ${s}.lease_heads(now, first_heads, most - cardinality(first_spots));
+      SELECT p.spots, p.heads, p.blocked, p.seen, p.last INTO spots, heads, is_blocked, seen, last
+      FROM ${s}.pick(open, most, now, ageing, floor) p;
+      IF heads IS NOT NULL THEN
+        behind := ${s}.lease_heads(now, heads, most - cardinality(spots));
       END IF;
-    END IF;
-    RETURN QUERY SELECT NULL::text, (
-      SELECT CASE WHEN is_blocked THEN 1 ELSE min(d.ready_at) - now END FROM unnest(open) q (queue) CROSS JOIN LATERAL (
-        SELECT d.ready_at FROM ${s}.delayed d WHERE d.queue = q.queue ORDER BY d.queue, d.ready_at LIMIT 1) d),
-      NULL::int, NULL::boolean, ${cameForward}, settled::text;
-    IF has_groups THEN
-      ${take(s, 'first_spots', 'behind')}
-    ELSIF cardinality(open) = 1 THEN
+      ${take(s, 'spots', 'behind')}
+    ELSIF cardinality(open) = 1 AND floor IS NULL THEN
       ${take(
         s,
         `ARRAY(SELECT r.ctid FROM ${s}.ready r WHERE r.queue = open[1] ORDER BY r.queue, r.rank, r.seq LIMIT most
           FOR UPDATE SKIP LOCKED)`,
       )}
-    ELSIF cardinality(open) > 1 THEN
-      -- Counts the jobs that each queue gives when the first of all queues are leased, and locks them.
-      ${take(
-        s,
-        `ARRAY(SELECT spot.ctid FROM (
-          SELECT f.queue, count(*) AS n FROM (
-            SELECT q.queue FROM unnest(open) q (queue) CROSS JOIN LATERAL (
-              SELECT r.rank, r.seq FROM ${s}.ready r WHERE r.queue = q.queue ORDER BY r.queue, r.rank, r.seq LIMIT most) r
-            ORDER BY r.rank, r.seq LIMIT most) f
-          GROUP BY f.queue) share
-        CROSS JOIN LATERAL (
-          SELECT r.ctid FROM ${s}.ready r WHERE r.queue = share.queue ORDER BY r.queue, r.rank, r.seq LIMIT share.n
-          FOR UPDATE SKIP LOCKED) spot)`,
-      )}
+      GET DIAGNOSTICS seen = ROW_COUNT;
+    ELSIF cardinality(open) > 0 THEN
+      SELECT p.spots, cardinality(p.spots), p.last INTO spots, seen, last FROM ${s}.front(open, most, now, ageing, floor) p;
+      IF seen > 0 THEN
+        ${take(s, 'spots')}
+      END IF;
     END IF;
+    pages := ${pagesRead(s)} - before;
+    IF is_blocked OR promoted = ${mostPromoted} THEN
+      next_floor := floor; -- some jobs were left behind
+    ELSIF floor IS NOT NULL OR pages > ${fewPages} THEN
+      next_floor := ${s}.next_floor(now, cardinality(open), floor, seen, most, CASE
+        WHEN has_groups OR floor IS NOT NULL OR cardinality(open) <> 1 THEN last
+        WHEN seen = most THEN (SELECT max(j.rank) FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids) m (id)
+          JOIN ${s}.jobs j ON ${finds('j.id', 'm.id')} WHERE l.claim = nonce) END);
+    END IF;
+    RETURN QUERY SELECT next_floor::text, (
+      SELECT CASE WHEN is_blocked THEN 1 ELSE min(d.ready_at) - now END FROM unnest(open) q (queue) CROSS JOIN LATERAL (
+        SELECT d.ready_at FROM ${s}.delayed d WHERE d.queue = q.queue AND d.ready_at >= ${since}
+        ORDER BY d.queue, d.ready_at LIMIT 1) d),
+      pages::int, NULL::boolean, ${cameForward}, settled::text;
   END $$;
   CREATE OR REPLACE FUNCTION ${s}.settle(${settleArguments}) RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
   DECLARE
@@ -336,4 +353,4 @@ const reap = (s: string): string => `
  * @param s the schema's name, quoted
  */
 export const leaseFunctions = (s: string): string =>
-  [work, again, renew, reap].map((define) => define(s)).join('\n');
+  [frontFunctions, work, again, renew, reap].map((define) => define(s)).join('\n');

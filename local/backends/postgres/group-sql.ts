@@ -190,23 +190,19 @@ const fetching = (s: string): string => `
     END LOOP;
   END $$;
   -- Locks and returns the first ready jobs of these queues, and which of them are heads. Skips heads of locked groups: blocked = some were.
-  CREATE OR REPLACE FUNCTION ${s}.pick(open text[], most int, OUT spots tid[], OUT heads text[], OUT blocked boolean) LANGUAGE plpgsql AS $$
+  -- seen: how many it has locked, with those; last: the rank of the last one.
+  CREATE OR REPLACE FUNCTION ${s}.pick(
+    open text[], most int, now bigint, ageing bigint, floor bigint[],
+    OUT spots tid[], OUT heads text[], OUT blocked boolean, OUT seen int, OUT last bigint
+  ) LANGUAGE plpgsql AS $$
   DECLARE
     ids text[];
     found_heads text[];
     numbers int[];
     held int[];
   BEGIN
-    SELECT array_agg(f.spot), array_agg(f.id) INTO spots, ids FROM (
-      SELECT r.spot, r.id FROM (
-        SELECT first.queue, count(*) AS n FROM (
-          SELECT q.queue FROM unnest(open) q (queue) CROSS JOIN LATERAL (
-            SELECT t.rank, t.seq FROM ${s}.ready t WHERE t.queue = q.queue ORDER BY t.queue, t.rank, t.seq LIMIT most) r
-          ORDER BY r.rank, r.seq LIMIT most) first
-        GROUP BY first.queue) share
-      CROSS JOIN LATERAL (
-        SELECT t.ctid AS spot, t.id FROM ${s}.ready t WHERE t.queue = share.queue ORDER BY t.queue, t.rank, t.seq LIMIT share.n
-        FOR UPDATE SKIP LOCKED) r) f;
+    SELECT f.spots, f.ids, f.last INTO spots, ids, last FROM ${s}.front(open, most, now, ageing, floor) f;
+    seen := cardinality(spots);
     SELECT array_agg(g.id), array_agg(${lockOf('g.queue', 'g.name')}) INTO found_heads, numbers
     FROM ${s}.grouped g WHERE g.id = ANY (ids);
     blocked := false;

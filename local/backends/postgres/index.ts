@@ -16,6 +16,7 @@ import { postgresAdmin } from './admin.ts';
 import { postgresBatches } from './batches.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
+import { createFloors } from './front.ts';
 import { postgresKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { postgresLimits } from './limits.ts';
@@ -23,6 +24,7 @@ import {
   cancelPayload,
   channelOf,
   createListener,
+  lookBackPayload,
   notifyGapMs,
   postgresEnds,
   safetyPollMs,
@@ -76,9 +78,15 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
   const db = openDatabase(options);
   const channel = channelOf(schema);
   const cancelHearers = new Set<() => void>();
+  const floors = createFloors();
+  function lookBack(): void {
+    floors.lookBack();
+    waiters.wake();
+  }
   const listener = createListener(db, channel, {
     wake(payload) {
-      if (payload !== cancelPayload) waiters.wake(payload);
+      if (payload === undefined || payload === lookBackPayload) lookBack();
+      else if (payload !== cancelPayload) waiters.wake(payload);
       if (payload === undefined || payload === cancelPayload)
         for (const cancelled of cancelHearers) cancelled();
     },
@@ -104,7 +112,8 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     delayOf: ({ notBefore }) => (notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - clock.now()))),
     notifier,
     notify,
-    wake: waiters.wake,
+    floors,
+    wake: (queue) => (queue === lookBackPayload ? lookBack() : waiters.wake(queue)),
     wakeAll(queues) {
       for (const queue of queues) {
         waiters.wake(queue);
@@ -173,17 +182,17 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
           if (open) throw error;
         });
         if (!leased) return [];
-        const { leases: found, nextReadyMs } = leased;
+        const { leases: found, nextLookMs } = leased;
         if (found.length > 0 || clock.now() >= until || signal?.aborted || !open) return found;
         if (listens) listener.start();
-        const readyAt = nextReadyMs === null ? until : now + Math.max(1, nextReadyMs);
+        const lookAt = nextLookMs === null ? until : now + Math.max(1, nextLookMs);
         const poll = clock.now() + (listener.hears ? safetyPollMs : pollMs);
         const hears = listener.hears;
         if (waiters.wakes(queues) === wakes)
-          await waiters.wait(Math.min(poll, readyAt, until) - clock.now(), signal, queues);
+          await waiters.wait(Math.min(poll, lookAt, until) - clock.now(), signal, queues);
         if (!open) return [];
         // Notifications worked during the wait and none came, so the queues need no other look before the caller's next fetch.
-        const isOver = clock.now() >= until && (nextReadyMs === null || readyAt > until);
+        const isOver = clock.now() >= until && (nextLookMs === null || lookAt > until);
         if (hears && listener.hears && isOver && waiters.wakes(queues) === wakes) return [];
       }
     },

@@ -31,8 +31,8 @@ import type { PostgresState } from './state.ts';
 export interface Leased {
   readonly settled: boolean[];
   readonly leases: JobLease[];
-  /** Time until the next delayed job is ready, ms; `null` = none is delayed. */
-  readonly nextReadyMs: number | null;
+  /** Time until the next delayed job is ready, or until the queues have to be looked at as a whole, ms; `null` = neither. */
+  readonly nextLookMs: number | null;
 }
 
 type LeaseRequest = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
@@ -54,10 +54,10 @@ const mostHealed = 200;
 const columns = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14';
 
 export function createLeases(state: PostgresState): Leases {
-  const { db, clock, keep, ageingMs } = state;
+  const { db, clock, keep, ageingMs, floors } = state;
   const s = db.schema;
   const table = createLeaseTable(clock.now);
-  const workSql = `SELECT * FROM ${s}.work(${columns}, $15, $16, $17, $18)`;
+  const workSql = `SELECT * FROM ${s}.work(${columns}, $15, $16, $17, $18, $19, $20)`;
   const settleSql = thenCame(`${s}.settle(${columns})`);
   const keepSql = thenCame(`${s}.keep_ended(${s}.settle(${columns}), $1, $2, $15, $16)`);
   const holdSql = holding(s);
@@ -79,19 +79,23 @@ export function createLeases(state: PostgresState): Leases {
     const batch = randomBytes(12).toString('base64url');
     const expiresAt = clock.now() + leaseMs;
     const during = acks.length > 0 ? 'settling and leasing' : 'leasing';
-    const wanted = textArray([...new Set(queues)]);
+    const distinct = [...new Set(queues)];
+    const wanted = textArray(distinct);
+    const used = floors.use(distinct);
     const owners = acks.map(({ lease }) => ownership(lease));
     const planned = table.plan(owners);
-    const values = [...ackValues(acks, owners, planned), wanted, max, leaseMs, batch];
+    const values = [...ackValues(acks, owners, planned), wanted, max, leaseMs, batch, ageingMs, used.floor];
     const rows = await db.prepared(during, workSql, values);
-    const head = rows.shift()!;
+    const head = rows.pop()!;
+    floors.learn(distinct, used, head[0] as string | null, head[2] as number);
     const settled = answers(acks.length, head[5]);
     confirm(owners, settled, planned);
     const leases = (rows as unknown as LeaseRow[]).map((row) => leaseOf(row, batch, expiresAt));
     if (leases.length > 0) table.open(batch, leases.length, expiresAt);
     // If it got less than `max`, it has leased all new heads of its queues. Otherwise other workers must be woken.
     state.wakeAll(cameFrom(head[4]).filter((queue) => leases.length >= max || !queues.includes(queue)));
-    return { leases, nextReadyMs: head[1] === null ? null : Number(head[1]), settled };
+    const times = [head[1] === null ? null : Number(head[1]), used.leftMs()].filter((ms) => ms !== null);
+    return { leases, nextLookMs: times.length > 0 ? Math.min(...times) : null, settled };
   }
 
   function ackValues(acks: readonly Ack[], owners: readonly Ownership[], planned: Leftovers): unknown[] {

@@ -148,6 +148,9 @@ export const notifyGapMs = 5;
 /** Sent instead of the name of a queue, which has no space: a running job was cancelled. */
 export const cancelPayload = 'a cancel';
 
+/** The same: a job has got a rank that may be below the floor of a fetch. */
+export const lookBackPayload = 'a look back';
+
 /** The name of a channel has at most 63 bytes. */
 export const channelOf = (schema: string): string => `longshore ${schema}`;
 

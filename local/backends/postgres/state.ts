@@ -5,6 +5,7 @@ import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import type { Notifier } from '../shared/notifier.ts';
 import type { Database } from './database.ts';
+import type { Floors } from './front.ts';
 
 export interface PostgresState {
   readonly db: Database;
@@ -20,6 +21,7 @@ export interface PostgresState {
   at(): number | null;
   /** The delay of a message, ms; 0 = ready now. */
   delayOf(message: Pick<OutgoingMessage, 'notBefore'>): number;
+  readonly floors: Floors;
   /** Decides which queues an enqueue has to name in a NOTIFY. */
   readonly notifier: Notifier;
   /** Sends a NOTIFY for each queue now, if workers listen. */

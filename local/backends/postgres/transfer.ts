@@ -11,6 +11,7 @@ import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { Row } from './client.ts';
 import { factArrays, groupArrays, refusal } from './enqueue.ts';
 import { groupingOf } from './group-pieces.ts';
+import { lookBackPayload } from './listen.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
@@ -125,12 +126,12 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
       WITH locked AS MATERIALIZED (SELECT ${s}.lock_groups($2::text[]) IS NULL AS done),
       freed AS (UPDATE ${s}.jobs SET turn = nextval('${s}.turns') WHERE id IN (${mine}) AND (SELECT done IS NOT NULL FROM locked) RETURNING id),
       again AS (SELECT ${s}.line(${timeOf('$3')}, $4, id) FROM freed),
-      notified AS (SELECT pg_notify($5, $1) WHERE $5::text IS NOT NULL)
+      notified AS (SELECT pg_notify($5, payload) FROM unnest(ARRAY[$1, '${lookBackPayload}']) payload WHERE $5::text IS NOT NULL)
       SELECT (SELECT count(*) FROM again), (SELECT count(*) FROM notified)`;
     const values = [queue, textArray(ids), state.at(), state.keep, state.channel];
     const [row] = await db.query('releasing', sql, values);
     await db.query('releasing', tidy, [queue]);
-    state.wake(queue);
+    state.wake(lookBackPayload);
     return Number(row![0]);
   }
 

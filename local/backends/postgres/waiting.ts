@@ -4,6 +4,7 @@ import { notifying } from '../shared/notifier.ts';
 import { storable, textArray } from './arrays.ts';
 import { refusal, storedFacts } from './enqueue.ts';
 import { cameFrom, thenCame } from './group-pieces.ts';
+import { lookBackPayload } from './listen.ts';
 import type { PostgresState } from './state.ts';
 
 export function postgresWaiting(state: PostgresState, maxBodyBytes: number): PendingJobs {
@@ -19,7 +20,7 @@ export function postgresWaiting(state: PostgresState, maxBodyBytes: number): Pen
     const texts = [jobs.map(({ queue }) => queue), jobs.map(({ id }) => id)];
     const values = [state.at(), ageingMs, ...texts.map((some) => textArray(some.map(storable)))];
     // A removal makes no job ready, except a new head of a group.
-    const queues = new Set(change ? jobs.map(({ queue }) => queue) : []);
+    const queues = new Set(change ? [lookBackPayload, ...jobs.map(({ queue }) => queue)] : []);
     const [answers, came] = await notifying(state.notifier, queues, async (notified) => {
       const rest = [change === null, priority, delay, ...text, state.channel, textArray(notified)];
       const [row] = await db.prepared('changing waiting jobs', sql, [...values, ...rest]);

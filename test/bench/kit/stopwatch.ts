@@ -45,7 +45,7 @@ export function createStopwatch(jobs: number, serverPid: number | null): Stopwat
 /** Linux counts in hundredths of a second, and adds a process that has ended to its parent. */
 const tickMs = 10;
 
-function serverCpuMs(pid: number | null): number | null {
+export function serverCpuMs(pid: number | null): number | null {
   if (pid === null) return null;
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
   let ticks = ticksOf(`${pid}`, 4);
