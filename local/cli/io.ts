@@ -1,8 +1,10 @@
 /** The environment of a command. `process.ts` makes it from the process, and tests make their own. */
 
 import type { Clock } from '../../core/base/clock.ts';
-import type { ChannelEnd } from '../dev/processes.ts';
 import type { SuperviseOptions } from '../dev/supervisor.ts';
+import type { Member } from '../fleet/member.ts';
+import type { FleetOptions, FleetSummary } from '../fleet/parent.ts';
+import type { ChannelEnd } from '../fleet/processes.ts';
 
 export interface Io {
   readonly cwd: string;
@@ -23,6 +25,10 @@ export interface Io {
   readonly hungUp: AbortSignal;
   /** Runs this program in child processes, for `dev`; resolves with the last exit code of the worker. `null` = not possible. */
   readonly supervised: ((argv: readonly string[], options: SuperviseOptions) => Promise<number>) | null;
+  /** Runs this program in several processes, for `work --processes`. `null` = not possible. */
+  readonly fleet: ((argv: readonly string[], options: FleetOptions) => Promise<FleetSummary>) | null;
+  /** `null` = this process is not a child of `work --processes`. */
+  readonly member: Member | null;
   /** `null` = this process is not a child of `dev`. */
   readonly supervisor: ChannelEnd | null;
 }

@@ -1,6 +1,7 @@
 /** Connects the command line to the process: streams, signals, warnings and the exit code. */
 
 import { systemClock } from '../../core/base/clock.ts';
+import { memberVariable } from '../fleet/calls.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
 import { isWatched } from './watch/report-imports.ts';
@@ -23,6 +24,7 @@ export async function runProcess(entry: string): Promise<void> {
     process.stderr.write('Look for a promise in the config or the backend that never resolves.\n');
     process.exitCode = 1;
   });
+  const member = process.env[memberVariable] === undefined ? null : await import('../fleet/member.ts');
   const code = await run(process.argv.slice(2), {
     cwd: process.cwd(),
     env: process.env,
@@ -48,6 +50,11 @@ export async function runProcess(entry: string): Promise<void> {
       const { supervise } = await import('../dev/supervisor.ts');
       return supervise([entry, ...argv], options);
     },
+    async fleet(argv, options) {
+      const { runFleet } = await import('../fleet/parent.ts');
+      return runFleet([entry, ...argv], options);
+    },
+    member: member === null ? null : member.joinFleet(() => gone.abort()),
     supervisor: isWatched ? process : null,
   } satisfies Io);
   ended = true;

@@ -7,18 +7,10 @@ import { untilStopped } from '../cli/commands/until-stopped.ts';
 import type { Input, Result } from '../cli/definition.ts';
 import { messageOf } from '../cli/errors.ts';
 import type { Session } from '../cli/session.ts';
+import { type ChannelEnd, connectPeer, type Peer } from '../fleet/processes.ts';
 import { aborted } from '../waiting.ts';
 import { faultInfos, isAlone } from './fault-names.ts';
-import {
-  type Begin,
-  type ChannelEnd,
-  connectPeer,
-  type DashboardCalls,
-  type Peer,
-  type Serve,
-  type SupervisorCalls,
-  type WorkerCalls,
-} from './processes.ts';
+import type { Begin, DashboardCalls, Serve, SupervisorCalls, WorkerCalls } from './processes.ts';
 import { faultyWorker } from './worker-faults.ts';
 
 type PartInput = Pick<Input, 'io' | 'session' | 'note'>;

@@ -1,93 +1,7 @@
-/**
- * The processes of `longshore dev`. The supervisor starts this program again for each child. A child can call only the supervisor, over
- * Node's IPC channel.
- */
+/** The processes of `longshore dev`, and what the supervisor and they ask of each other. */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import type { FaultResult } from '../../core/surfaces/dashboard/api.ts';
-import { messageOf } from '../cli/errors.ts';
-
-/** One end of a channel: a `ChildProcess`, or the `process` of a child. */
-export interface ChannelEnd {
-  readonly connected: boolean;
-  readonly channel?: { ref(): void; unref(): void } | null | undefined;
-  send?(message: object, ...rest: readonly unknown[]): boolean;
-  on(event: string, listener: (...values: never[]) => void): unknown;
-}
-
-type Value<Theirs, Name extends keyof Theirs> = Theirs[Name] extends (value: infer V) => unknown ? V : never;
-type Result<Theirs, Name extends keyof Theirs> = Theirs[Name] extends (value: never) => infer R
-  ? Awaited<R>
-  : never;
-
-export interface Peer<Theirs> {
-  /** Rejects with the error of the other side, or if the channel closes before the answer. */
-  ask<Name extends keyof Theirs & string>(
-    name: Name,
-    value: Value<Theirs, Name>,
-  ): Promise<Result<Theirs, Name>>;
-}
-
-interface Question {
-  readonly question: string;
-  readonly id: number;
-  readonly value: unknown;
-}
-
-interface Answer {
-  readonly answer: number;
-  readonly value?: unknown;
-  readonly error?: string;
-}
-
-/** @param mine handlers for calls of the other side, by name; they return JSON values */
-export function connectPeer<Theirs>(end: ChannelEnd, mine: object): Peer<Theirs> {
-  const waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
-  let lastId = 0;
-
-  function send(message: Question | Answer): void {
-    const failed = (error: Error | null) => {
-      if (error && 'question' in message) settle({ answer: message.id, error: gone });
-    };
-    if (end.connected) end.send?.(message, failed);
-    else failed(new Error(gone));
-  }
-  function settle({ answer, value, error }: Answer): void {
-    const asked = waiting.get(answer);
-    waiting.delete(answer);
-    if (error === undefined) asked?.resolve(value as never);
-    else asked?.reject(new Error(error));
-  }
-  async function reply({ question, id, value }: Question): Promise<void> {
-    try {
-      const handlers = mine as Record<string, (value: unknown) => unknown>;
-      if (!Object.hasOwn(handlers, question)) throw new Error(`Nobody answers "${question}" here.`);
-      send({ answer: id, value: (await handlers[question]!(value)) ?? null });
-    } catch (error) {
-      send({ answer: id, error: messageOf(error) });
-    }
-  }
-
-  // The channel also carries the names of the files that a child imports.
-  end.on('message', (message: Partial<Question & Answer> | null) => {
-    if (typeof message?.question === 'string') void reply(message as Question);
-    else if (typeof message?.answer === 'number') settle(message as Answer);
-  });
-  end.on('disconnect', () => {
-    for (const id of [...waiting.keys()]) settle({ answer: id, error: gone });
-  });
-  return {
-    ask: (name, value) =>
-      new Promise((resolve, reject) => {
-        const id = ++lastId;
-        waiting.set(id, { resolve, reject });
-        send({ question: name, id, value });
-      }),
-  };
-}
-
-const gone = 'The other process has ended.';
+import { type Child, startChild } from '../fleet/processes.ts';
 
 /** Settings of the dashboard that survive a restart of its process. */
 export interface Serve {
@@ -154,63 +68,26 @@ export type WorkerCalls = DashboardCalls & {
   ends(attempt: AttemptName): Promise<{ settled: boolean }>;
 };
 
-export interface Child<Calls> {
-  readonly pid: number;
-  readonly peer: Peer<Calls>;
+export interface WatchedChild<Calls> extends Child<Calls> {
   /** The imported files, each with its stamp when it was read. */
   readonly stamps: ReadonlyMap<string, string>;
-  readonly hasEnded: () => boolean;
-  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
-  signal(name: NodeJS.Signals): void;
-  /** Asks the child to end, and kills it after a while: its code may block, and saving a fix must still restart it. */
-  stop(): Promise<void>;
-  /** The same for a child that was already asked to end. */
-  end(): Promise<void>;
 }
 
-const killAfterMs = 20_000;
-
-/** Starts a child, which ends when its parent ends. @param argv its file and arguments; @param mine handlers for calls of the child */
-export function startChild<Calls>(
+/** Starts a child that reports the files that it imports. */
+export function startWatched<Calls>(
   argv: readonly string[],
-  mine: (child: Child<Calls>) => object,
-): Child<Calls> {
+  mine: (child: WatchedChild<Calls>) => object,
+): WatchedChild<Calls> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const hooks = new URL(`../cli/watch/report-imports.${extension}`, import.meta.url).href;
-  const options = ['--disable-warning=ExperimentalWarning', '--import', hooks];
-  const started = spawn(process.execPath, [...process.execArgv, ...options, ...argv], {
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, LONGSHORE_WATCHER: String(process.pid) },
-  });
   const stamps = new Map<string, string>();
-  started.on('message', (message: { imported?: unknown; stamp?: unknown } | null) => {
-    const { imported, stamp } = message ?? {};
+  function heard(message: unknown): void {
+    const { imported, stamp } = (message ?? {}) as { imported?: unknown; stamp?: unknown };
     if (typeof imported !== 'string' || typeof stamp !== 'string' || stamps.has(imported)) return;
     stamps.set(imported, stamp);
-  });
-  let hasEnded = false;
-  const ended = once(started, 'exit').then(([code, signal]) => {
-    hasEnded = true;
-    return { code: code as number | null, signal: signal as NodeJS.Signals | null };
-  });
-  const handlers = {};
-  const child: Child<Calls> = {
-    pid: started.pid!,
-    peer: connectPeer<Calls>(started, handlers),
-    stamps,
-    hasEnded: () => hasEnded,
-    ended,
-    signal: (name) => void started.kill(name),
-    stop() {
-      started.kill('SIGTERM');
-      return child.end();
-    },
-    async end() {
-      const kill = setTimeout(() => started.kill('SIGKILL'), killAfterMs);
-      await ended;
-      clearTimeout(kill);
-    },
-  };
-  Object.assign(handlers, mine(child));
-  return child;
+  }
+  const env = { LONGSHORE_WATCHER: String(process.pid) };
+  return startChild<Calls>(argv, { env, execArgv: ['--import', hooks], heard }, (child) =>
+    mine(Object.assign(child, { stamps })),
+  ) as WatchedChild<Calls>;
 }

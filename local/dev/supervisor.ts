@@ -8,17 +8,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock, within } from '../../core/base/clock.ts';
 import type { FaultResult } from '../../core/surfaces/dashboard/api.ts';
 import { stampOf } from '../cli/watch/stamp.ts';
+import type { Child } from '../fleet/processes.ts';
 import { watchParent } from '../waiting.ts';
 import { skipMs } from './fault-names.ts';
 import {
   type AttemptName,
   type Caught,
-  type Child,
   type DashboardCalls,
   type Serve,
   type Served,
   type SupervisorCalls,
-  startChild,
+  startWatched,
+  type WatchedChild,
   type WorkerCalls,
 } from './processes.ts';
 
@@ -29,7 +30,7 @@ export interface SuperviseOptions {
   readonly keyboard: { onEnter(act: () => void): () => void } | null;
 }
 
-type WorkerChild = Child<WorkerCalls>;
+type WorkerChild = WatchedChild<WorkerCalls>;
 
 /**
  * Resolves with the exit code of the worker after a signal to this process.
@@ -70,7 +71,7 @@ export async function supervise(
     }) satisfies Partial<SupervisorCalls>;
 
   function startWorker(ready: SupervisorCalls['ready']): WorkerChild {
-    return startChild<WorkerCalls>(argv, (child) => {
+    return startWatched<WorkerCalls>(argv, (child) => {
       const calls: SupervisorCalls = {
         ...callsOf(child, null),
         ready,
@@ -81,7 +82,7 @@ export async function supervise(
   }
 
   function startDashboard(serve: Serve): Child<DashboardCalls> {
-    const child = startChild<DashboardCalls>(argv, (self) => callsOf(self, serve));
+    const child = startWatched<DashboardCalls>(argv, (self) => callsOf(self, serve));
     void child.ended.then(({ code }) => {
       if (code !== 0 && !ending.signal.aborted) note('The worker continues without a dashboard.');
     });

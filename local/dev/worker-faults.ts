@@ -8,6 +8,7 @@ import { writeEnvelope } from '../../core/envelope/write-envelope.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import type { AttemptMiddleware } from '../../core/kernel/app/job.ts';
 import type { FaultResult } from '../../core/surfaces/dashboard/api.ts';
+import type { Peer } from '../fleet/processes.ts';
 import { diskFullMs, type FaultName, faultInfos } from './fault-names.ts';
 import {
   type AttemptEvent,
@@ -18,7 +19,7 @@ import {
   type RunningAttempt,
   type SettledEvent,
 } from './faulty.ts';
-import type { Peer, SupervisorCalls, WorkerCalls } from './processes.ts';
+import type { SupervisorCalls, WorkerCalls } from './processes.ts';
 
 /** `message`: what happens. `over`: resolves when it is done. */
 interface Deed extends FaultResult {

@@ -64,10 +64,12 @@ export async function startMetrics(
 /** The only routes of the HTTP handler that this server has. */
 const paths = ['/metrics', '/healthz'];
 
-function serveAlone(
+/** @param isUp decides what `/healthz` answers */
+export function serveAlone(
   client: Client,
-  made: Metrics,
+  made: Pick<Metrics, 'text' | 'contentType'>,
   options: LocalMetricsOptions & ServeOptions,
+  isUp = () => true,
 ): Promise<HttpServer> {
   const { apiKeys, authorize, host = '127.0.0.1' } = options;
   const isOpen = apiKeys === undefined && authorize === undefined;
@@ -86,6 +88,7 @@ function serveAlone(
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
     if (!paths.includes(url.pathname)) return plain(404, `Expected a path of ${paths.join(' and ')}.`);
+    if (url.pathname === '/healthz' && !isUp()) return plain(503, 'No worker runs.');
     if (isOpen && !isForHere(request, url))
       return plain(403, 'Expected the host localhost, 127.0.0.1 or [::1]: there is no credential.');
     return handler(request);

@@ -1,16 +1,17 @@
 import { reportError } from '../../../core/base/failure.ts';
 import { hint } from '../../../core/base/nearest.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { endingOf } from '../../../core/features/metrics/tally.ts';
 import { tick } from '../../../core/features/schedules/tick.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
 import { isBackend } from '../../../core/kernel/enqueue/backends.ts';
 import type { WorkerSummary } from '../../../core/kernel/worker/options.ts';
+import { isAlone } from '../../dev/fault-names.ts';
 import { type LogLevel, levelOf, logLevels, logTo } from '../../log.ts';
-import type { LocalOptions } from '../../start.ts';
 import { flag } from '../config/flags.ts';
-import { duration, given, integer, name, oneOf, size } from '../config/values.ts';
+import { duration, given, integer, name, oneOf, processes, size } from '../config/values.ts';
 import { defineCommand, type Input, type Result, type Values } from '../definition.ts';
-import { type ExitCode, usage } from '../errors.ts';
+import { type ExitCode, unsupported, usage } from '../errors.ts';
 import { eventLine } from '../output/lines.ts';
 import { startProgress } from '../output/progress.ts';
 import { stackLines } from '../output/stack.ts';
@@ -38,10 +39,20 @@ export const workFlags = {
   once: {
     flags: '--once',
     text: 'take one job, or none when none is ready, and stop',
-    conflicts: ['drain', 'maxJobs'],
+    conflicts: ['drain', 'maxJobs', 'processes'],
   },
   drain: flag('--drain', 'stop when nothing is ready and nothing runs; delayed jobs stay'),
-  concurrency: flag('--concurrency <n>', 'jobs that run at the same time', integer(1, 10_000), '10'),
+  concurrency: flag(
+    '--concurrency <n>',
+    'jobs that run at the same time, per process',
+    integer(1, 10_000),
+    '10',
+  ),
+  processes: flag(
+    '--processes <n>',
+    'run this many workers, each in a process of its own; auto: one per core',
+    processes,
+  ),
   maxJobs: flag('--max-jobs <n>', 'stop after this many jobs', integer(1)),
   maxRuntime: flag('--max-runtime <duration>', 'stop after this time', duration(1)),
   maxMemory: flag('--max-memory <size>', 'stop when the process is larger', size),
@@ -79,7 +90,7 @@ export const work = defineCommand({
   path: 'work',
   summary: 'run a worker until it is stopped',
   about:
-    'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may finish, and the others are released. A second one ends the worker at once. On a terminal the last line shows jobs that run for longer than a second, with their progress; not with --log json.',
+    'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may finish, and the others are released. A second one ends the worker at once. On a terminal the last line shows jobs that run for longer than a second, with their progress; not with --log json. With --processes the limits (--concurrency, --max-jobs, --max-memory, --max-runtime) hold for each process. A process that ends is replaced; with --drain only if it died. --metrics-port serves the sums of all.',
   args: [{ name: '[queues...]', text: 'by default every queue that the app names', parse: name }],
   flags: workFlags,
   examples: [
@@ -87,13 +98,17 @@ export const work = defineCommand({
     'longshore work mail pdf --concurrency 20 --max-memory 512mb',
     'longshore work --drain --no-schedules --json',
     'longshore work --metrics-port 9464',
+    'longshore work --processes auto --max-memory 512mb',
   ],
   exits: {
     0: 'stopped as asked; jobs that failed are in the queue or the dead letters',
     1: 'the worker failed, or with --once or --drain some job went to the dead letters',
     3: 'with --once: no job was ready',
   },
-  run: (input) => runWorker(input, input.flags, input.args),
+  run: (input) =>
+    input.flags.processes === undefined || input.io.member
+      ? runWorker(input, input.flags, input.args)
+      : runProcesses(input, input.flags, input.flags.processes),
 });
 
 type WorkFlags = Partial<Values<typeof workFlags>> & { readonly concurrency: number };
@@ -107,23 +122,28 @@ export async function runWorker(
   const { app } = await session.config();
   const queues = named.length > 0 ? [...new Set(named)] : app.queues;
   if (!flags.anyQueue) checkKnown(app, queues);
-  if (flags.metricsHost !== undefined && flags.metricsPort === undefined)
-    throw usage(
-      'Expected --metrics-port beside --metrics-host, got none. Prometheus reads it: 9464, for example.',
-    );
+  const metrics = metricsOf(flags, io.env);
+  const { member } = io;
   const backends = await session.backends();
   const several = isBackend(backends) ? null : await session.routing();
   const store = several ? undefined : await session.store();
   const batch = flags.once === true || flags.drain === true;
   const worked = several && !several.backendName ? Object.values(backends) : [await session.backend()];
-  const ready = flags.drain ? (await Promise.all(worked.map((one) => one?.admin?.stats() ?? []))).flat() : [];
+  if (member) refuseAlone(worked);
+  const ready =
+    flags.drain && !member ? (await Promise.all(worked.map((one) => one?.admin?.stats() ?? []))).flat() : [];
   const total = ready.filter(({ queue }) => queues.includes(queue)).reduce((sum, one) => sum + one.ready, 0);
-  const bar = await startProgress({ io, json: input.json || flags.log !== undefined }, 'draining', total);
+  const bar = await startProgress(
+    { io, json: input.json || member !== null || flags.log !== undefined },
+    'draining',
+    total,
+  );
   let settled = 0;
   let deadLetters = 0;
   let failure: unknown = null;
   let stop = () => {};
   const unlisten = app.events.on((event) => {
+    if (event.type === 'worker.started') member?.ready();
     if (event.type === 'job.settled') {
       settled++;
       bar.add(1);
@@ -137,11 +157,12 @@ export async function runWorker(
   });
   const form = flags.log ?? (input.json || bar.visible ? 'none' : io.isTTY.stdout ? 'pretty' : 'json');
   const unlog = await startLog(app, input, form, flags.logLevel);
-  const showsRunning = form === 'pretty' && io.isTTY.stdout && !input.json;
+  const showsRunning = form === 'pretty' && io.isTTY.stdout && !input.json && !member;
   const unshow = showsRunning ? showRunning(app, await session.client(), input) : () => {};
   const schedules = flags.schedules !== false;
   let summary: WorkerSummary;
   try {
+    if (member && metrics) await member.count(await session.client());
     if (batch && schedules) await tick(app, await session.client());
     const { maxJobs, maxRuntime, maxMemory, lease } = flags;
     const { startLocal } = await import('../../start.ts');
@@ -154,7 +175,7 @@ export async function runWorker(
       ...(flags.drain ? { untilIdle: true } : {}),
       ...given({ maxJobs, maxRuntimeMs: maxRuntime, maxMemoryBytes: maxMemory, leaseMs: lease }),
       schedules: schedules && !batch, // a batch ticks first, so that the jobs of schedules are part of it
-      ...metricsOf(flags, io.env),
+      ...(metrics && !member && { metrics }),
       signals: io.signals,
       logger: false,
     });
@@ -171,6 +192,10 @@ export async function runWorker(
     unshow();
   }
   if (failure !== null) throw failure;
+  if (member) {
+    await member.ended({ ...summary, settled, deadLetters });
+    return { data: null, text: '' }; // the parent prints the sum of all
+  }
   const { reason, counts, released, durationMs } = summary;
   const exit: ExitCode =
     flags.once && settled === 0 && reason === 'once' ? 3 : batch && deadLetters > 0 ? 1 : 0;
@@ -181,13 +206,47 @@ export async function runWorker(
   };
 }
 
+/** Runs this command in child processes. */
+async function runProcesses(
+  { argv, io, json, session, note }: Pick<Input, 'argv' | 'io' | 'json' | 'session' | 'note'>,
+  flags: WorkFlags,
+  processes: number,
+): Promise<Result> {
+  session.configPath(); // throws if there is no config
+  const metrics = metricsOf(flags, io.env);
+  if (!io.fleet) throw unsupported('This program cannot start processes. Leave out --processes.');
+  const { drain = false } = flags;
+  const summary = await io.fleet(argv, { processes, untilIdle: drain, signals: io.signals, metrics, note });
+  const { settled, deadLetters, failedWith, ...data } = summary;
+  const form = flags.log ?? (json ? 'none' : io.isTTY.stdout ? 'pretty' : 'json');
+  if (failedWith !== null) return { data: null, text: '', exit: failedWith as ExitCode }; // that process has said why
+  return {
+    data: { ...data, deadLetters },
+    text: drain && form !== 'json' ? summaryText(summary, settled, deadLetters) : '',
+    exit: drain && deadLetters > 0 ? 1 : 0,
+  };
+}
+
+/** A queue in the memory of a process would be another one in each. */
+function refuseAlone(backends: readonly (QueueBackend | null | undefined)[]): void {
+  const alone = backends.find((one) => one && isAlone(one));
+  if (!alone) return;
+  throw usage(
+    `Backend "${alone.name}" keeps its jobs in the memory of one process, so --processes cannot be used. Leave it out, or use sqlite('jobs.db').`,
+  );
+}
+
 /** The key comes from the environment, because every user of the machine can read the command line. */
 function metricsOf(
   { metricsPort: port, metricsHost: host }: Pick<WorkFlags, 'metricsPort' | 'metricsHost'>,
   { LONGSHORE_METRICS_KEY: key }: NodeJS.ProcessEnv,
-): Pick<LocalOptions, 'metrics'> {
-  if (port === undefined) return {};
-  return { metrics: { port, ...(host && { host }), ...(key && { apiKeys: [{ id: 'metrics', key }] }) } };
+) {
+  if (host !== undefined && port === undefined)
+    throw usage(
+      'Expected --metrics-port beside --metrics-host, got none. Prometheus reads it: 9464, for example.',
+    );
+  if (port === undefined) return null;
+  return { port, ...(host && { host }), ...(key && { apiKeys: [{ id: 'metrics', key }] }) };
 }
 
 function summaryText({ durationMs, released }: WorkerSummary, settled: number, dead: number): string {
@@ -212,17 +271,17 @@ async function startLog(
     case 'pretty':
       return app.events.on((event) => {
         if (logLevels.indexOf(levelOf(event)) < logLevels.indexOf(level)) return;
-        const line = eventLine(event, ui, io.clock.now());
-        if (line === null) return;
+        const text = eventLine(event, ui, io.clock.now());
+        if (text === null) return;
+        const line = io.member ? `${ui.paint('dim', `[${io.member.number}]`)} ${text}` : text;
         const stack = event.type === 'job.settled' && event.counted ? reportError(event.cause).stack : '';
         const frames = stackLines(stack ?? '', ui, io.cwd);
         out.write(frames === '' ? `${line}\n` : `${line}\n${frames}\n`);
       });
     case 'json': {
       const { pino } = await import('pino');
-      return app.events.on(
-        logTo(pino({ name: 'longshore', level }, { write: (text) => void out.write(text) })),
-      );
+      const logger = pino({ name: 'longshore', level }, { write: (text) => void out.write(text) });
+      return app.events.on(logTo(io.member ? logger.child({ process: io.member.number }) : logger));
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Parsers of command line values. Each throws `InvalidArgumentError`, and commander adds the flag to its message. */
 
+import { availableParallelism } from 'node:os';
 import { InvalidArgumentError } from 'commander';
 import { namePattern } from '../../../core/base/checks.ts';
 import { hint, nearest } from '../../../core/base/nearest.ts';
@@ -47,6 +48,15 @@ export function integer(least: number, most = Number.MAX_SAFE_INTEGER): (text: s
     throw wrong(`an integer ${range}`);
   };
 }
+
+/** A number of processes; `auto` = the cores that this process may use. */
+export function processes(text: string): number {
+  if (text === 'auto') return availableParallelism();
+  if (/^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= mostProcesses) return Number(text);
+  throw wrong(`auto or an integer from 1 to ${mostProcesses}`);
+}
+
+const mostProcesses = 256;
 
 export function oneOf<const T extends string>(names: readonly T[]): (text: string) => T {
   return (text) => {

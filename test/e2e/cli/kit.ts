@@ -114,6 +114,8 @@ export async function cli(cwd: string, argv: readonly string[], around: Surround
     signals: [],
     hungUp: new AbortController().signal,
     supervised: null,
+    fleet: null,
+    member: null,
     supervisor: null,
     ...rest,
   });

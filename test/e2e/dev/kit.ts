@@ -4,9 +4,9 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import {
-  type Child,
   type SupervisorCalls,
-  startChild,
+  startWatched,
+  type WatchedChild,
   type WorkerCalls,
 } from '../../../local/dev/processes.ts';
 import { createFaults } from '../../../local/dev/supervisor.ts';
@@ -48,12 +48,12 @@ const leaseMs = 1_500;
 
 export function startDev(flags: readonly string[] = ['--no-schedules']) {
   const cwd = project({ 'longshore.config.ts': faultConfig });
-  const children: Child<WorkerCalls>[] = [];
+  const children: WatchedChild<WorkerCalls>[] = [];
   const notes: string[] = [];
   const entry = join(root, 'local/cli/main.ts');
   const config = ['--config', join(cwd, 'longshore.config.ts')];
   const argv = [entry, 'dev', '--log', 'none', '--lease', `${leaseMs}ms`, ...flags, ...config];
-  let worker: Child<WorkerCalls>;
+  let worker: WatchedChild<WorkerCalls>;
 
   const faults = createFaults({
     note: (text) => notes.push(text),
@@ -62,8 +62,8 @@ export function startDev(flags: readonly string[] = ['--no-schedules']) {
     startWorker: start,
   });
 
-  function start(ready: () => void = () => {}): Child<WorkerCalls> {
-    const child = startChild<WorkerCalls>(argv, (mine) => {
+  function start(ready: () => void = () => {}): WatchedChild<WorkerCalls> {
+    const child = startWatched<WorkerCalls>(argv, (mine) => {
       const calls: Partial<SupervisorCalls> = {
         begin: () => ({
           dashboard: null,
@@ -83,7 +83,7 @@ export function startDev(flags: readonly string[] = ['--no-schedules']) {
     return child;
   }
 
-  async function begin(): Promise<Child<WorkerCalls>> {
+  async function begin(): Promise<WatchedChild<WorkerCalls>> {
     await new Promise<void>((resolve) => {
       worker = start(resolve);
     });
