@@ -25,6 +25,6 @@ export const features = {
 
 export type FeatureName = keyof typeof features;
 
-const installed = installedFrom(Object.values(features));
+export const installed = installedFrom(Object.values(features));
 
 export const createApp = (options: AppOptions): App => appOf(options, installed);

@@ -17,6 +17,7 @@ import type { AnyBatchOptions } from './check.ts';
 import { markEnded } from './marks.ts';
 
 export { checkUp } from './check-up.ts';
+export { isolatedBatch, isolatedWaitForBatch } from './isolated.ts';
 export { batchesOf } from './manage.ts';
 export { markGone } from './marks.ts';
 export { sendBatch } from './send.ts';

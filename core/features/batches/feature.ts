@@ -39,13 +39,19 @@ export const batches = {
     if (mayBeChildren) await code(({ markGone }) => markGone(client, ids));
   },
   context: {
-    batch:
-      (it, ctx) =>
-      (...batch) =>
-        code(({ batchInJob }) => batchInJob(it, ctx.context, ...batch)),
-    waitForBatch:
-      (it) =>
-      (...wait) =>
-        code(({ waitForBatch }) => waitForBatch(it, ...wait) as never),
+    batch: {
+      of:
+        (it, ctx) =>
+        (...batch) =>
+          code(({ batchInJob }) => batchInJob(it, ctx.context, ...batch)),
+      isolated: () => code(({ isolatedBatch }) => isolatedBatch),
+    },
+    waitForBatch: {
+      of:
+        (it) =>
+        (...wait) =>
+          code(({ waitForBatch }) => waitForBatch(it, ...wait) as never),
+      isolated: () => code(({ isolatedWaitForBatch }) => isolatedWaitForBatch),
+    },
   },
 } satisfies Feature;

@@ -6,6 +6,7 @@ import type { Client } from '../../kernel/enqueue/client.ts';
 import { chainOf } from './view.ts';
 
 export { handOn } from './hand-on.ts';
+export { isolatedChain } from './isolated.ts';
 export { sendChain } from './send.ts';
 export { linkBefore } from './view.ts';
 

@@ -24,9 +24,12 @@ export const chains = {
   predecessor: async (...asked) =>
     /^(batch\.)?chain\./.test(asked[3]) ? code(({ linkBefore }) => linkBefore(...asked)) : null,
   context: {
-    chain:
-      ({ ports }, ctx) =>
-      (links, payload, options) =>
-        ports.client.chain(links, payload, { context: ctx.context, ...options }),
+    chain: {
+      of:
+        ({ ports }, ctx) =>
+        (links, payload, options) =>
+          ports.client.chain(links, payload, { context: ctx.context, ...options }),
+      isolated: () => code(({ isolatedChain }) => isolatedChain),
+    },
   },
 } satisfies Feature;

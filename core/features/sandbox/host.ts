@@ -1,25 +1,27 @@
 /** One attempt in an isolate, from the worker's side: start it, answer the handler's questions, stop it. */
 
-import { config, shown } from '../../base/errors.ts';
+import { packError, unpackError } from '../../base/thrown.ts';
 import type { App } from '../../kernel/app/app.ts';
 import type { Isolation } from '../../kernel/app/isolation.ts';
 import type { HandlerContext, Job } from '../../kernel/app/job.ts';
+import type { EnqueueOptions } from '../../kernel/app/options.ts';
 import type { AttemptSide } from '../../kernel/attempt/attempt.ts';
 import type { Output } from '../../kernel/attempt/output.ts';
 import { abortReason } from '../../kernel/attempt/run.ts';
-import { createFlowsOutside, jobNamed } from './flows-outside.ts';
+import { createCallsOutside } from './calls-outside.ts';
 import type { Isolate } from './isolate.ts';
 import { countRead, overflow } from './logging.ts';
-import { packError, type Question, unpackError } from './messages.ts';
+import type { FromIsolate } from './messages.ts';
 import { createPool, type Pool } from './pool.ts';
 import { lastOnly, type Progress } from './progress.ts';
-import { createStepsOutside } from './steps-outside.ts';
 
 /** From the abort of `ctx.signal` to the kill. Shorter than the second for which a draining worker waits. */
 const graceMs = 500;
 /** A thread that is still alive this long after its kill runs code that cannot be interrupted. */
 const stuckMs = 5_000;
 const mib = 1024 * 1024;
+
+type Sent = [job: string, payload: unknown, options: EnqueueOptions];
 
 const pools = new WeakMap<App, Pool>();
 
@@ -50,11 +52,9 @@ export function runIn(
   const isolate = pool.take(isolation);
   return new Promise<Output>((resolve, reject) => {
     let killing: NodeJS.Timeout | undefined;
-    const steps = createStepsOutside(isolate, ctx);
-    const flows = createFlowsOutside(app, isolate, ctx);
+    const calls = createCallsOutside(app, isolate, ctx);
     const done = (healthy: boolean, why: unknown = abortReason('lease-lost')) => {
-      steps.end(why);
-      flows.end(why);
+      calls.end(why);
       clearTimeout(killing);
       signal.removeEventListener('abort', onAbort);
       pool.give(isolate, healthy);
@@ -69,29 +69,18 @@ export function runIn(
       }, graceMs);
     };
     const report = lastOnly((...progress: Progress) => ctx.progress(...progress));
-    const enqueue = (question: Extract<Question, { verb: 'enqueue' }>) => {
-      const other = jobNamed(app, { name: question.job });
-      return ctx.enqueue(other, question.payload, question.options);
-    };
-    const grant = async (ask: number, question: Question) => {
-      switch (question.verb) {
+    const enqueue = (name: Sent[0], ...rest: [Sent[1], Sent[2]]) =>
+      ctx.enqueue(app.jobs.get(name) ?? ({ name } as Job), ...rest);
+    const grant = async (asked: Extract<FromIsolate, { type: 'ask' }>) => {
+      switch (asked.member) {
         case 'begin':
           return begin();
         case 'progress':
-          return report(...question.args);
+          return report(...(asked.args as unknown as Progress));
         case 'enqueue':
-          return enqueue(question);
-        case 'step':
-        case 'sleep':
-        case 'waitFor':
-        case 'waitForBatch':
-        case 'emit':
-          return steps.grant(ask, question);
-        case 'batch':
-        case 'chain':
-          return flows.grant(ask, question);
+          return enqueue(...(asked.args as Sent));
         default:
-          throw config(`Unknown question from an isolate: ${shown((question as Question).verb)}.`);
+          return calls.call(asked);
       }
     };
     const hasRead = countRead((bytes) => isolate.send({ type: 'read', bytes }));
@@ -103,12 +92,10 @@ export function runIn(
         case 'overflow':
           return warn(app, ctx, overflow);
         case 'ask':
-          return void answer(isolate, message.ask, grant(message.ask, message.question));
+          return void answer(isolate, message.ask, grant(message));
         case 'did':
         case 'undone':
-          return steps.ended(message);
-        case 'items':
-          return flows.came(message);
+          return calls.ended(message);
         case 'returned':
           used(message.peakBytes);
           done(isLight(isolation, message.heapBytes));

@@ -3,15 +3,8 @@
  * A message is accepted if it has the shape of its type and the isolate's nonce, which the handler does not know.
  */
 
-import { withoutStack } from './errors.ts';
-import {
-  type FromIsolate,
-  mostCauses,
-  mostItemChars,
-  mostItems,
-  mostStepChars,
-  type Thrown,
-} from './messages.ts';
+import { isThrown } from '../../base/thrown.ts';
+import type { FromIsolate } from './messages.ts';
 
 /** More messages than a library sends that mistakes the channel for its own. */
 const mostStrange = 1_000;
@@ -50,32 +43,17 @@ const isTextOrNull = (x: unknown): boolean => x === null || isText(x);
 const isSize = (x: unknown): boolean => Number.isSafeInteger(x) && (x as number) >= 0;
 const isNumber = (x: unknown): boolean => typeof x === 'number';
 
-/** The members of a question are not checked here: the call that answers it checks them. */
+/** The arguments and values of a call are not checked here: the call does that. */
 const shapes: Readonly<Record<FromIsolate['type'], Shape>> = {
   log: ({ message, fields, bytes }) => isText(message) && isRecord(fields) && isSize(bytes),
   overflow: () => true,
-  ask: ({ ask, question }) => isNumber(ask) && isRecord(question),
-  did: ({ ask, text }) => isNumber(ask) && isJson(text) && (text?.length ?? 0) <= mostStepChars,
+  ask: ({ ask, member, args }) => isNumber(ask) && isText(member) && Array.isArray(args),
+  did: ({ ask }) => isNumber(ask),
   undone: ({ ask, error }) => isNumber(ask) && isThrown(error),
-  items: ({ ask, items, done, error }) =>
-    isNumber(ask) && areItems(items) && typeof done === 'boolean' && (error === null || isThrown(error)),
   returned: ({ output, ...use }) => isRecord(output) && isOutput(output) && isMemoryUse(use),
   failed: ({ error, spoiled, ...use }) => isThrown(error) && isMemoryUse(use) && typeof spoiled === 'boolean',
   crashing: ({ error }) => isThrown(error),
 };
-
-/** Does not parse the payloads: each is parsed when its turn comes. */
-function areItems(items: unknown): boolean {
-  if (!Array.isArray(items) || items.length > mostItems) return false;
-  let chars = 0;
-  for (const item of items) {
-    if (chars >= mostItemChars || !isRecord(item)) return false;
-    const { job, payload, error } = item;
-    if (!isTextOrNull(job) || !isTextOrNull(payload) || !(error === null || isThrown(error))) return false;
-    chars += (payload as string | null)?.length ?? 0;
-  }
-  return true;
-}
 
 const isMemoryUse = ({ heapBytes, peakBytes }: Record<string, unknown>): boolean =>
   isSize(heapBytes) && isSize(peakBytes);
@@ -93,17 +71,9 @@ function isJson(text: unknown): text is string | null {
   }
 }
 
-function isThrown(error: unknown, depth = 0): error is Thrown {
-  if (!isRecord(error)) return false;
-  const { kind, name, message, stack, code, retryAfterMs, issues, cause } = error;
-  return (
-    [kind, name, message].every(isText) &&
-    isTextOrNull(stack) &&
-    (isTextOrNull(code) || isNumber(code)) &&
-    isNumber(retryAfterMs) &&
-    (cause === null || (depth < mostCauses && isThrown(cause, depth + 1))) &&
-    (issues === null ||
-      (Array.isArray(issues) &&
-        issues.every((issue) => isRecord(issue) && isText(issue.path) && isText(issue.message))))
-  );
+/** For errors about an isolate: a stack of our own files would not help the user. */
+export function withoutStack(message: string): Error {
+  const error = new Error(message);
+  delete error.stack;
+  return error;
 }

@@ -3,11 +3,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
+import { unpackError } from '../../base/thrown.ts';
 import { environmentWithoutKeys } from '../../envelope/signing-keys.ts';
 import type { Isolation } from '../../kernel/app/isolation.ts';
-import { withoutStack } from './errors.ts';
-import { createInbox } from './inbox.ts';
-import { type FromIsolate, type ToIsolate, unpackError } from './messages.ts';
+import { createInbox, withoutStack } from './inbox.ts';
+import type { FromIsolate, ToIsolate } from './messages.ts';
 
 export interface Isolate {
   readonly isolation: Isolation;
@@ -25,10 +25,8 @@ export interface Isolate {
   onCrash: (error: Error) => void;
 }
 
-/** Beside this file, with this file's extension: TypeScript in the repository, JavaScript in the package. */
-function sibling(name: string): URL {
-  return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
-}
+/** The file beside the table of features, with this file's extension: TypeScript in the repository, JavaScript in the package. */
+const entry = new URL(`../isolate.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
 export function startIsolate(isolation: Isolation): Isolate {
   return isolation.kind === 'thread' ? startThread(isolation) : startProcess(isolation);
@@ -45,7 +43,7 @@ const mib = 1024 * 1024;
 function startThread(isolation: Isolation): Isolate {
   const { module, maxMemoryMb } = isolation;
   const nonce = randomUUID();
-  const worker = new Worker(sibling('entry'), {
+  const worker = new Worker(entry, {
     workerData: { longshore: { module, nonce } },
     env: environmentWithoutKeys(),
     ...(maxMemoryMb === null ? {} : { resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb + headroomMb } }),
@@ -107,7 +105,7 @@ function startThread(isolation: Isolation): Isolate {
 function startProcess(isolation: Isolation): Isolate {
   const { module, maxMemoryMb } = isolation;
   const nonce = randomUUID();
-  const child = fork(sibling('entry'), [module, String(process.pid), nonce], {
+  const child = fork(entry, [module, String(process.pid), nonce], {
     env: environmentWithoutKeys(),
     execArgv: [
       ...inheritable(process.execArgv),

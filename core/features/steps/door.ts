@@ -2,4 +2,5 @@
 
 export { emit } from './emit.ts';
 export { sleep, step, waitFor } from './handler.ts';
+export { isolatedEmit, isolatedStep } from './isolated.ts';
 export { forgetSteps, hasSteps, leave as leaveSteps } from './settle.ts';

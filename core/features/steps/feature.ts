@@ -21,15 +21,27 @@ export const steps = {
       await code(({ forgetSteps }) => forgetSteps(client, id));
   },
   context: {
-    step:
-      (it) =>
-      async (...asked: unknown[]) =>
-        code(({ step }) => step(it, ...(asked as [name: string, work: unknown]))) as never,
-    sleep: (it) => async (time) => code(({ sleep }) => sleep(it, time)),
-    waitFor: (it) => async (event, options) => code(({ waitFor }) => waitFor(it, event, options) as never),
-    emit:
-      ({ ports }) =>
-      (...asked) =>
-        ports.client.emit(...asked),
+    step: {
+      of:
+        (it) =>
+        async (...asked: unknown[]) =>
+          code(({ step }) => step(it, ...(asked as [name: string, work: unknown]))) as never,
+      isolated: () => code(({ isolatedStep }) => isolatedStep),
+    },
+    sleep: {
+      of: (it) => async (time) => code(({ sleep }) => sleep(it, time)),
+      isolated: 'plain',
+    },
+    waitFor: {
+      of: (it) => async (event, options) => code(({ waitFor }) => waitFor(it, event, options) as never),
+      isolated: 'plain',
+    },
+    emit: {
+      of:
+        ({ ports }) =>
+        (...asked) =>
+          ports.client.emit(...asked),
+      isolated: () => code(({ isolatedEmit }) => isolatedEmit),
+    },
   },
 } satisfies Feature;

@@ -43,9 +43,12 @@ export const transactions = {
   run: { transaction: transactional },
   end: { transaction: transactional },
   context: {
-    tx({ run, job }) {
-      if (run.tx) return run.tx.sql;
-      throw config(`Job "${job.name}" has no transaction. Define it with transaction: true.`);
+    tx: {
+      of({ run, job }) {
+        if (run.tx) return run.tx.sql;
+        throw config(`Job "${job.name}" has no transaction. Define it with transaction: true.`);
+      },
+      isolated: { refuses: 'a transaction cannot leave its process' },
     },
   },
 } satisfies Feature;

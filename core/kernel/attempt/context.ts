@@ -3,16 +3,49 @@
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { Progress } from '../../contract/outcome.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
+import type { App } from '../app/app.ts';
 import type { Installed } from '../app/installed.ts';
 import type { HandlerContext, RunFacts } from '../app/job.ts';
 import { attemptFacts } from './announce.ts';
-import type { Admitted } from './attempt.ts';
+import type { Admitted, Maybe } from './attempt.ts';
 import { rateLimited } from './rate-limited.ts';
 
 /** Members that features add. Each is made when a handler reads it. */
 export type ContextDoors = {
-  readonly [Name in keyof HandlerContext]?: (it: Admitted, ctx: HandlerContext) => HandlerContext[Name];
+  readonly [Name in keyof HandlerContext]?: {
+    readonly of: (it: Admitted, ctx: HandlerContext) => HandlerContext[Name];
+    readonly isolated: Isolated;
+  };
 };
+
+/**
+ * How a handler in an isolate uses the member: it calls a function that calls the worker, or gets an error that says why there is none. `plain`:
+ * arguments and results are plain data and cross as they are.
+ */
+export type Isolated = 'plain' | (() => Maybe<IsolatedMember>) | { readonly refuses: string };
+
+export interface IsolatedMember {
+  /** The most calls of one attempt that may be open. @default 1_000 */
+  readonly most?: number;
+  /** In the isolate, on a call: makes plain data of the arguments. */
+  readonly send?: (ctx: HandlerContext, ...args: never[]) => SentCall;
+  /** In the worker: makes the arguments for the context there. */
+  readonly receive?: (worker: WorkerSide, ...args: never[]) => readonly unknown[];
+}
+
+export interface SentCall {
+  readonly args: readonly unknown[];
+  /** The part of the call that stays in the isolate. Returns plain data. If it throws, the call throws the same error. */
+  readonly work?: (given: unknown) => unknown;
+  /** Runs when the call has ended. */
+  readonly end?: () => Promise<void>;
+}
+
+export interface WorkerSide {
+  readonly app: App;
+  /** Calls `work` in the isolate. */
+  work(given: unknown): Promise<unknown>;
+}
 
 type Own = RunFacts & Pick<HandlerContext, 'signal' | 'progress' | 'log' | 'rateLimited' | 'enqueue'>;
 
@@ -45,11 +78,11 @@ class AttemptContext implements Own {
 
   /** Adds the features' members as getters. A subclass would cost each attempt a second constructor. */
   static add(doors: ContextDoors): void {
-    for (const [name, make] of Object.entries<(it: Admitted, ctx: HandlerContext) => unknown>(doors))
+    for (const [name, { of }] of Object.entries(doors))
       Object.defineProperty(AttemptContext.prototype, name, {
         configurable: true,
         get(this: AttemptContext) {
-          return make(this.#it, this as unknown as HandlerContext);
+          return of(this.#it, this as unknown as HandlerContext);
         },
       });
   }

@@ -3,8 +3,8 @@ import { extname } from 'node:path';
 
 const core = new URL('../../../core/', import.meta.url);
 const rooms = ['base', 'envelope', 'features', 'kernel', 'kit', 'operations', 'routing', 'surfaces/http'];
-/** Loading the first file of this folder would turn the process into an isolate. */
-const elsewhere = /(^|\/)sandbox\//;
+/** Loading the first file of an isolate would turn the process into one. */
+const elsewhere = /(^|\/)(sandbox\/|features\/isolate\.)/;
 
 /**
  * Loads the files that the core loads on first use. Loading takes real time, during which a virtual clock would move on.

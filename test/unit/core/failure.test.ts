@@ -10,7 +10,7 @@ import {
   SnoozeError,
 } from '../../../core/base/errors.ts';
 import { reportError, stackText } from '../../../core/base/failure.ts';
-import { packError, unpackError } from '../../../core/features/sandbox/messages.ts';
+import { packError, unpackError } from '../../../core/base/thrown.ts';
 import { abortReason } from '../../../core/kernel/attempt/run.ts';
 import { bench, job } from './kit.ts';
 

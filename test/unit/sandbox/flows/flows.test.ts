@@ -1,9 +1,8 @@
 /** Batches and chains of a handler in an isolate: the items come from there, and the worker sends them. */
 
 import { afterAll, describe, expect, it } from 'vitest';
-import { createFlowsInside } from '../../../../core/features/sandbox/flows-inside.ts';
-import { createInbox } from '../../../../core/features/sandbox/inbox.ts';
-import { type FromIsolate, mostItemChars } from '../../../../core/features/sandbox/messages.ts';
+import { isChunk, isolatedBatch, mostItemChars } from '../../../../core/features/batches/isolated.ts';
+import type { HandlerContext } from '../../../../core/index.ts';
 import { createBench } from '../kit.ts';
 import * as jobs from './jobs.ts';
 
@@ -67,49 +66,33 @@ describe.each([
 
 describe('the items of a batch', () => {
   it('are read when they are asked for, and cross in bounded chunks', async () => {
-    const sent: Extract<FromIsolate, { type: 'items' }>[] = [];
-    let arrived = Promise.withResolvers<void>();
-    const flows = createFlowsInside(
-      () => ({}),
-      () => false,
-      (message) => {
-        sent.push(message as (typeof sent)[0]);
-        arrived.resolve();
-      },
-      async (_, started) => {
-        started?.(1);
-        return new Promise(() => {});
-      },
-    );
     let read = 0;
     function* endless() {
       for (;;) yield { n: read++ < 200 ? 'x' : 'x'.repeat(100_000) };
     }
-    void flows.ctx.batch('endless', endless(), { job: { name: 'job' } as never });
-    await Promise.resolve();
+    const options = { job: { name: 'job' } };
+    const { work } = isolatedBatch.send!(
+      { context: {} } as HandlerContext,
+      ...(['b', endless(), options] as never[]),
+    );
     expect(read).toBe(0);
-    for (let i = 0; i < 4; i++) {
-      arrived = Promise.withResolvers();
-      flows.give(1, 100);
-      flows.give(1, 100); // one at a time
-      await arrived.promise;
-    }
-    expect(sent.map(({ items }) => items.length)).toEqual([100, 100, 3, 3]);
+    const sizes: number[] = [];
+    for (let i = 0; i < 4; i++) sizes.push(((await work!(100)) as { items: unknown[] }).items.length);
+    expect(sizes).toEqual([100, 100, 3, 3]);
     expect(read).toBe(206);
   });
 
   it('count with the shape of their type only', () => {
-    const inbox = createInbox('n', () => {});
     const item = { job: null, payload: '1', options: undefined, error: null };
     const reads = (items: unknown, more: object = {}) =>
-      inbox.read({ ...{ nonce: 'n', type: 'items', ask: 1, items, done: false, error: null }, ...more }) !==
-      null;
+      isChunk({ items, done: false, error: null, ...more });
     const large = { ...item, payload: 'x'.repeat(mostItemChars) };
     expect(reads([item, { ...item, job: 'a', payload: null }, large])).toBe(true);
     expect(reads([], { done: true })).toBe(true);
     for (const bad of [null, [null], [{ ...item, job: 1 }], [{ ...item, payload: {} }], [large, item]])
       expect(reads(bad)).toBe(false);
+    expect(isChunk(null)).toBe(false);
     expect(reads(Array(101).fill(item))).toBe(false);
-    for (const bad of [{ done: 1 }, { error: {} }, { ask: '1' }]) expect(reads([], bad)).toBe(false);
+    for (const bad of [{ done: 1 }, { error: {} }, { error: undefined }]) expect(reads([], bad)).toBe(false);
   });
 });

@@ -1,10 +1,11 @@
 /** Steps, sleeps, waits and events of a handler in an isolate: the worker remembers, the isolate does the work. */
 
 import { afterAll, describe, expect, it } from 'vitest';
+import { createCallsOutside } from '../../../../core/features/sandbox/calls-outside.ts';
 import { createInbox } from '../../../../core/features/sandbox/inbox.ts';
 import type { Isolate } from '../../../../core/features/sandbox/isolate.ts';
 import type { ToIsolate } from '../../../../core/features/sandbox/messages.ts';
-import { createStepsOutside } from '../../../../core/features/sandbox/steps-outside.ts';
+import { isolatedStep } from '../../../../core/features/steps/isolated.ts';
 import { nameOfJob } from '../../../../core/features/steps/log.ts';
 import type { HandlerContext } from '../../../../core/kernel/app/job.ts';
 import * as jobs from '../jobs.ts';
@@ -54,18 +55,36 @@ describe.each([
 });
 
 describe('what comes out of an isolate about steps', () => {
+  const t = createBench([jobs.plain]);
+  afterAll(() => t.worker.stop());
+
   it('counts with the shape of its type only', () => {
     let floods = 0;
     const inbox = createInbox('n', () => floods++);
     const read = (data: object) => inbox.read({ nonce: 'n', ...data }) !== null;
-    expect(read({ type: 'did', ask: 1, text: '{"a":1}' })).toBe(true);
-    expect(read({ type: 'did', ask: 1, text: null })).toBe(true);
-    for (const text of [undefined, 1, {}, '{', 'undefined', JSON.stringify('x'.repeat(262_144))])
-      expect(read({ type: 'did', ask: 1, text })).toBe(false);
-    expect(read({ type: 'did', ask: '1', text: null })).toBe(false);
+    expect(read({ type: 'did', ask: 1, value: undefined })).toBe(true);
+    expect(read({ type: 'did', ask: '1', value: null })).toBe(false);
+    expect(read({ type: 'ask', ask: 1, member: 'step', args: ['a'] })).toBe(true);
+    for (const bad of [{ ask: '1' }, { member: 1 }, { args: {} }, { args: undefined }])
+      expect(read({ type: 'ask', ask: 1, member: 'step', args: ['a'], ...bad })).toBe(false);
     expect(read({ type: 'undone', ask: 1, error: null })).toBe(false);
     for (let i = 0; i < 1_000; i++) read({ type: 'undone', ask: 1 });
     expect(floods).toBe(1);
+  });
+
+  it('is a result only as JSON, and of a bounded size', async () => {
+    const resultOf = async (text: unknown) => {
+      const worker = { app: null as never, work: async () => text };
+      const [, work] = isolatedStep.receive!(worker, 'a' as never) as [
+        string,
+        (it: object) => Promise<unknown>,
+      ];
+      return work({ idempotencyKey: 'k' });
+    };
+    expect(await resultOf('{"a":1}')).toEqual({ a: 1 });
+    expect(await resultOf(null)).toBeUndefined();
+    for (const bad of [undefined, 1, {}, '{', 'undefined', JSON.stringify('x'.repeat(262_144))])
+      await expect(resultOf(bad)).rejects.toThrow();
   });
 
   it('is taken for a step that runs, once, and for no other', async () => {
@@ -74,23 +93,31 @@ describe('what comes out of an isolate about steps', () => {
     const ctx = {
       step: (name: string, work: (given: { idempotencyKey: string }) => unknown) =>
         work({ idempotencyKey: `id:${name}` }),
+      sleep: () => new Promise<void>(() => {}),
     } as unknown as HandlerContext;
-    const steps = createStepsOutside(isolate, ctx);
-    const first = steps.grant(1, { verb: 'step', name: 'a' });
-    await expect(steps.grant(1, { verb: 'step', name: 'b' })).rejects.toMatchObject({ code: 'OPTION' });
-    expect(sent).toEqual([{ type: 'work', ask: 1, idempotencyKey: 'id:a' }]);
-    steps.ended({ type: 'did', ask: 2, text: '1' });
-    steps.ended({ type: 'did', ask: 1, text: '"mine"' });
-    steps.ended({ type: 'did', ask: 1, text: '"again"' });
+    const calls = createCallsOutside(t.app, isolate, ctx);
+    const call = (ask: number, member: string, ...args: unknown[]) =>
+      calls.call({ type: 'ask', ask, member, args });
+    const first = call(1, 'step', 'a');
+    await expect(call(1, 'step', 'b')).rejects.toMatchObject({ code: 'OPTION' });
+    expect(sent).toEqual([{ type: 'work', ask: 1, given: 'id:a' }]);
+    calls.ended({ type: 'did', ask: 2, value: '1' });
+    calls.ended({ type: 'did', ask: 1, value: '"mine"' });
+    calls.ended({ type: 'did', ask: 1, value: '"again"' });
     expect(await first).toBe('mine');
-    const second = steps.grant(3, { verb: 'step', name: 'c' });
-    steps.end(new Error('over'));
+    const second = call(3, 'step', 'c');
+    second.catch(() => {});
+    await expect.poll(() => sent).toHaveLength(2);
+    calls.end(new Error('over'));
     await expect(second).rejects.toThrow('over');
-    await expect(steps.grant(4, { verb: 'step', name: 'd' })).rejects.toThrow('over');
+    await expect(call(4, 'step', 'd')).rejects.toThrow('over');
     expect(sent).toHaveLength(2);
-    const hanging = { ...ctx, sleep: () => new Promise<void>(() => {}) };
-    const many = createStepsOutside(isolate, hanging);
-    for (let n = 0; n < 1_000; n++) void many.grant(n, { verb: 'sleep', time: 1 });
-    await expect(many.grant(1_000, { verb: 'sleep', time: 1 })).rejects.toMatchObject({ code: 'LIMIT' });
+    for (let n = 10; n < 1_010; n++) void call(n, 'sleep', 1);
+    await expect(call(1_010, 'sleep', 1)).rejects.toMatchObject({
+      code: 'LIMIT',
+      message: expect.stringContaining('at most 1000 open calls of ctx.sleep()'),
+    });
+    for (const member of ['tx', 'id', 'toString', '__proto__'])
+      await expect(call(2_000, member)).rejects.toMatchObject({ code: 'CONFIG' });
   });
 });

@@ -1,31 +1,24 @@
-/** The first file of a thread or process: imports the jobs' module and runs what the worker sends, one at a time. */
+/** In a thread or process: imports the jobs' module and runs what the worker sends, one at a time. */
 
 import { getHeapStatistics } from 'node:v8';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { config, LongshoreError } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
+import { packError, unpackError } from '../../base/thrown.ts';
 import { compose } from '../../kernel/app/compose.ts';
 import { currentContext, withContext } from '../../kernel/app/context.ts';
 import { markIsolate } from '../../kernel/app/isolation.ts';
 import type { HandlerContext, Job, RunFacts } from '../../kernel/app/job.ts';
-import type { EnqueuedJob } from '../../kernel/app/options.ts';
 import { validate } from '../../kernel/app/schema.ts';
 import type { OwnContext } from '../../kernel/attempt/around-handler.ts';
+import type { ContextDoors } from '../../kernel/attempt/context.ts';
 import { outputOf } from '../../kernel/attempt/output.ts';
 import { rateLimited } from '../../kernel/attempt/rate-limited.ts';
-import { createFlowsInside, type FlowsInside } from './flows-inside.ts';
+import { createCallsInside } from './calls-inside.ts';
 import { createLog } from './logging.ts';
-import {
-  type FromIsolate,
-  type MemoryUse,
-  packError,
-  type Question,
-  type ToIsolate,
-  unpackError,
-} from './messages.ts';
+import type { FromIsolate, MemoryUse, ToIsolate } from './messages.ts';
 import { createReporter, type Progress } from './progress.ts';
-import { createStepsInside, type StepsInside } from './steps-inside.ts';
 
 markIsolate();
 
@@ -117,67 +110,44 @@ async function find(name: string): Promise<Job> {
 interface Current {
   readonly controller: AbortController;
   readonly log: ReturnType<typeof createLog>;
-  readonly steps: StepsInside;
-  readonly flows: FlowsInside;
   ended: boolean;
 }
 
 let current: Current | null = null;
-let asked = 0;
-const open = new Map<number, PromiseWithResolvers<unknown>>();
+const calls = createCallsInside(channel.send);
 
-async function ask(question: Question, started?: (number: number) => void): Promise<unknown> {
-  const number = ++asked;
-  started?.(number);
-  try {
-    channel.send({ type: 'ask', ask: number, question });
-  } catch (error) {
-    const why = toError(error).message;
-    throw new LongshoreError(
-      'OPTION',
-      `Expected plain data, got a value that cannot leave the isolate: ${why}`,
-    );
-  }
-  const answer = Promise.withResolvers<unknown>();
-  open.set(number, answer);
-  return answer.promise;
+export function serve(doors: ContextDoors): void {
+  channel.listen((message) => {
+    switch (message.type) {
+      case 'run':
+        return void run(message.facts, message.input, doors);
+      case 'abort':
+        return current?.controller.abort(unpackError(message.reason));
+      case 'read':
+        return current?.log.read(message.bytes);
+      case 'work':
+        return void calls.work(message.ask, message.given);
+      case 'answer':
+        return calls.answer(message.ask, message.value);
+      case 'refusal':
+        return calls.refuse(message.ask, message.error);
+    }
+  });
 }
 
-channel.listen((message) => {
-  switch (message.type) {
-    case 'run':
-      return void run(message.facts, message.input);
-    case 'abort':
-      return current?.controller.abort(unpackError(message.reason));
-    case 'read':
-      return current?.log.read(message.bytes);
-    case 'work':
-      return current?.steps.perform(message.ask, message.idempotencyKey);
-    case 'pull':
-      return current?.flows.give(message.ask, message.most);
-    case 'answer':
-      open.get(message.ask)?.resolve(message.value);
-      return void open.delete(message.ask);
-    case 'refusal':
-      open.get(message.ask)?.reject(unpackError(message.error));
-      return void open.delete(message.ask);
-  }
-});
-
-async function run(facts: RunFacts, input: unknown): Promise<void> {
+async function run(facts: RunFacts, input: unknown, doors: ContextDoors): Promise<void> {
   const log = createLog(
     (entry) => channel.send({ type: 'log', ...entry }),
     () => channel.send({ type: 'overflow' }),
   );
   const controller = new AbortController();
-  const steps = createStepsInside(facts.job, controller.signal, () => mine.ended, channel.send, ask);
-  const hasEnded = () => mine.ended;
-  const flows = createFlowsInside(() => ctx.context, hasEnded, channel.send, ask);
-  const mine: Current = { controller, log, steps, flows, ended: false };
+  const mine: Current = { controller, log, ended: false };
   current = mine;
   let spoiled = false;
-  const { report, flush } = createReporter((args) => ask({ verb: 'progress', args }) as Promise<boolean>);
-  const ctx = contextOf(facts, mine, report);
+  const { report, flush } = createReporter(
+    (args) => calls.ask(mine, 'progress', { args }) as Promise<boolean>,
+  );
+  const ctx = contextOf(facts, mine, report, doors);
   try {
     await loading.catch((error) => {
       spoiled = true; // Node does not load a module again after a failure, so a new isolate is needed
@@ -185,7 +155,7 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
     });
     const job = await find(facts.job);
     const payload = await validate(job.schema, input, facts.job);
-    await ask({ verb: 'begin' });
+    await calls.ask(mine, 'begin', { args: [] });
     const value = await withContext(facts.context, () => around(job, ctx, payload));
     await flush();
     const output = outputOf(value);
@@ -215,39 +185,25 @@ function contextOf(
   facts: RunFacts,
   mine: Current,
   report: (...args: Progress) => Promise<boolean>,
+  doors: ContextDoors,
 ): OwnContext {
-  const ctx: Omit<OwnContext, 'tx'> = {
+  const ctx = {
     ...facts,
     signal: mine.controller.signal,
-    async progress(done, total, message) {
+    async progress(done: number, total?: number, message?: string) {
       if (mine.ended) return false;
       return report(done, total, message);
     },
-    log(message, fields = {}) {
+    log(message: string, fields: Readonly<Record<string, unknown>> = {}) {
       if (!mine.ended) mine.log.write(message, fields);
     },
     rateLimited,
-    ...mine.steps.ctx,
-    ...mine.flows.ctx,
-    async enqueue(job, payload, options) {
-      if (mine.ended) {
-        throw new LongshoreError('LEASE_LOST', 'ctx.enqueue() was called after the attempt had ended.');
-      }
+    async enqueue(job: Job, payload: unknown, options?: object) {
       assertJson(payload === undefined ? null : payload, 'payload'); // before a clone makes class instances plain objects
       const { context } = ctx; // a middleware may have changed it
-      return (await ask({
-        verb: 'enqueue',
-        job: job.name,
-        payload,
-        options: { context, ...options },
-      })) as EnqueuedJob;
+      return calls.ask(mine, 'enqueue', { args: [job.name, payload, { context, ...options }] });
     },
-  };
-  // Not enumerable, so that a handler may still spread its context.
-  const get = (): never => {
-    throw config(
-      `Job "${facts.job}" runs in an isolate, so it has no ctx.tx: a transaction cannot leave its process.`,
-    );
-  };
-  return Object.defineProperty(ctx, 'tx', { get }) as OwnContext;
+  } as OwnContext;
+  calls.addMembers(mine, ctx as HandlerContext, doors);
+  return ctx;
 }
