@@ -43,6 +43,9 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     head.rank = readyAt + head.message.priority * ageingMs;
     pushed(head);
   });
+  // Other processes may use the same stores, where the token is the owner of a key.
+  const tokenPrefix = `${randomUUID()}-`;
+  let tokens = 0;
   const table = createJobTable(
     { clock, retention, maxBodyBytes, ageingMs },
     {
@@ -119,7 +122,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
         while (leases.length < max) {
           const job = next(unpaused, now);
           if (!job) break;
-          leases.push(table.lease(job, randomUUID(), leaseMs));
+          leases.push(table.lease(job, `${tokenPrefix}${++tokens}`, leaseMs));
         }
         if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
         const readyAt = Math.min(until, ...unpaused.map((queue) => listOf(queue).nextReadyAt()));
