@@ -6,7 +6,7 @@ import type { AuditEntry } from '../../../core/contract/derived/audit.ts';
 import type { MetricRow } from '../../../core/contract/derived/metrics.ts';
 import type { Check } from '../../../core/contract/diagnosis.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
-import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { CannotLook, check, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { listOldHolds, oldHolds } from '../../../core/kit/records/old-holds.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
@@ -125,30 +125,22 @@ export function dynamoDiagnosis(options: DynamoTableOptions): Check[] {
 }
 
 export const dynamoChecks: readonly Check<DynamoFacts>[] = [
-  {
-    id: 'dynamo.expiry',
-    severity: 'warning',
-    async look({ table, expiryAttribute }) {
-      const { AttributeName } = dynamoTable(table).TimeToLiveSpecification;
-      const attribute = await expiryAttribute();
-      if (attribute === AttributeName) return [];
-      return {
-        where: `table ${table}`,
-        text: `${attribute === null ? 'Time to live is off' : `Time to live goes by ${attribute}`}: records, keys and numbers that are past their time stay, and are paid for.`,
-        remedy: `Turn it on for the attribute ${AttributeName}, as dynamoTable() says.`,
-      };
-    },
-  },
-  {
-    id: 'dynamo.version',
-    severity: 'error',
-    async look({ table, isOld }) {
-      if (!(await isOld())) return [];
-      return {
-        where: `table ${table}`,
-        text: 'It has schedules, pauses, heartbeats, numbers or audit entries of version 0.1.0, which this version does not see.',
-        remedy: 'Run longshore migrate.',
-      };
-    },
-  },
+  check('dynamo.expiry', 'warning', async ({ table, expiryAttribute }) => {
+    const { AttributeName } = dynamoTable(table).TimeToLiveSpecification;
+    const attribute = await expiryAttribute();
+    if (attribute === AttributeName) return [];
+    return {
+      where: `table ${table}`,
+      text: `${attribute === null ? 'Time to live is off' : `Time to live goes by ${attribute}`}: records, keys and numbers that are past their time stay, and are paid for.`,
+      remedy: `Turn it on for the attribute ${AttributeName}, as dynamoTable() says.`,
+    };
+  }),
+  check('dynamo.version', 'error', async ({ table, isOld }) => {
+    if (!(await isOld())) return [];
+    return {
+      where: `table ${table}`,
+      text: 'It has schedules, pauses, heartbeats, numbers or audit entries of version 0.1.0, which this version does not see.',
+      remedy: 'Run longshore migrate.',
+    };
+  }),
 ];

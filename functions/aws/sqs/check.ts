@@ -4,7 +4,7 @@ import { config } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { onDemand } from '../../../core/base/lazy.ts';
 import type { Check, DiagnosisRequest, Problem, QueueNeeds } from '../../../core/contract/diagnosis.ts';
-import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { check, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import type { Connection } from './connection.ts';
 import { maxBodyBytes } from './message.ts';
 import type { QueueAddress } from './queues.ts';
@@ -178,38 +178,27 @@ async function lookedIn({ queues }: SqsFacts): Promise<(LookedFor & { looked: Lo
   );
 }
 
-const advised = (id: Advice['id']): Check<SqsFacts> => ({
-  id,
-  severity: 'warning',
-  async look(facts) {
+const advised = (id: Advice['id']): Check<SqsFacts> =>
+  check(id, 'warning', async (facts) => {
     const found = await lookedIn(facts);
     return found.flatMap(({ looked, needs }) => adviceOf(looked, needs).filter((one) => one.id === id));
-  },
-});
+  });
 
 export const sqsChecks: readonly Check<SqsFacts>[] = [
-  {
-    id: 'sqs.queues',
-    severity: 'error',
-    async look({ queues }) {
-      return (await queues()).flatMap(({ name, looked }): Problem[] => {
-        if (!(looked instanceof Error)) return [];
-        const remedy =
-          'Create it, or correct its URL, and grant sqs:GetQueueAttributes, which scaling by depth needs too.';
-        return [{ where: `queue "${name}"`, text: looked.message, remedy }];
-      });
-    },
-  },
-  {
-    id: 'sqs.receives',
-    severity: 'error',
-    async look(facts) {
-      const found = await lookedIn(facts);
-      return found.flatMap(({ looked, needs }) =>
-        looked.lanes.map((lane) => receivesOf(lane, needs)).filter((problem) => problem !== null),
-      );
-    },
-  },
+  check('sqs.queues', 'error', async ({ queues }) => {
+    return (await queues()).flatMap(({ name, looked }): Problem[] => {
+      if (!(looked instanceof Error)) return [];
+      const remedy =
+        'Create it, or correct its URL, and grant sqs:GetQueueAttributes, which scaling by depth needs too.';
+      return [{ where: `queue "${name}"`, text: looked.message, remedy }];
+    });
+  }),
+  check('sqs.receives', 'error', async (facts) => {
+    const found = await lookedIn(facts);
+    return found.flatMap(({ looked, needs }) =>
+      looked.lanes.map((lane) => receivesOf(lane, needs)).filter((problem) => problem !== null),
+    );
+  }),
   advised('sqs.visibility'),
   advised('sqs.redrive'),
   advised('sqs.retention'),

@@ -12,7 +12,7 @@ import type {
   QueueNeeds,
   Severity,
 } from '../../../core/contract/diagnosis.ts';
-import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { CannotLook, check, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import type { Administration, Tier } from './administration.ts';
 import type { Connection } from './connection.ts';
 
@@ -131,44 +131,32 @@ const advised = (id: string, severity: Severity): Check<BusFacts> => ({
 });
 
 export const serviceBusChecks: readonly Check<BusFacts>[] = [
-  {
-    id: 'servicebus.queues',
-    severity: 'error',
-    async look({ connection, uses }) {
-      const failed = await Promise.all(
-        uses.map(async (use): Promise<Problem[]> => {
-          const error = await lookFor(connection, use).then(() => null, toError);
-          if (!error) return [];
-          const remedy =
-            'Create it, and grant the roles Azure Service Bus Data Receiver and Azure Service Bus Data Sender.';
-          return [{ where: `queue "${use.entity}"`, text: error.message, remedy }];
-        }),
-      );
-      return failed.flat();
-    },
-  },
-  {
-    id: 'servicebus.tier',
-    severity: 'error',
-    async look({ administration }) {
-      const tier = await (await administration()).tier(); // throws for Basic, with the remedy
-      return tier === null ? { because: `the tier may not be looked at: that takes ${manage}` } : [];
-    },
-  },
-  {
-    id: 'servicebus.rights',
-    severity: 'warning',
-    async look({ advice, uses }) {
-      const known = await advice();
-      const unknown = uses.filter((_, i) => known[i] === null).map(({ entity }) => entity);
-      if (unknown.length === 0) return [];
-      return {
-        where: 'the key or identity of serviceBus()',
-        text: `It may not manage ${unknown.join(', ')}: a scaler with this identity looks at about ten messages instead of the depth, so delayed ones hide those that are ready.`,
-        remedy: `Grant ${manage}.`,
-      };
-    },
-  },
+  check('servicebus.queues', 'error', async ({ connection, uses }) => {
+    const failed = await Promise.all(
+      uses.map(async (use): Promise<Problem[]> => {
+        const error = await lookFor(connection, use).then(() => null, toError);
+        if (!error) return [];
+        const remedy =
+          'Create it, and grant the roles Azure Service Bus Data Receiver and Azure Service Bus Data Sender.';
+        return [{ where: `queue "${use.entity}"`, text: error.message, remedy }];
+      }),
+    );
+    return failed.flat();
+  }),
+  check('servicebus.tier', 'error', async ({ administration }) => {
+    const tier = await (await administration()).tier(); // throws for Basic, with the remedy
+    return tier === null ? { because: `the tier may not be looked at: that takes ${manage}` } : [];
+  }),
+  check('servicebus.rights', 'warning', async ({ advice, uses }) => {
+    const known = await advice();
+    const unknown = uses.filter((_, i) => known[i] === null).map(({ entity }) => entity);
+    if (unknown.length === 0) return [];
+    return {
+      where: 'the key or identity of serviceBus()',
+      text: `It may not manage ${unknown.join(', ')}: a scaler with this identity looks at about ten messages instead of the depth, so delayed ones hide those that are ready.`,
+      remedy: `Grant ${manage}.`,
+    };
+  }),
   ...Object.entries(severities).map(([id, severity]) => advised(`servicebus.${id}`, severity)),
 ];
 
