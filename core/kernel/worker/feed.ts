@@ -19,7 +19,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 /** @param stopping aborts when the worker stops */
 export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, stopping: AbortSignal) {
   const { app, settings, client } = state;
-  const { backend, queues } = settings;
+  const { backend } = settings;
   const { ackAndFetch } = backend.hints ?? {};
   const { clock, events } = app;
   /** Ends the wait of the current fetch. */
@@ -28,13 +28,15 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
 
   /** Acks, and also fetches jobs for the free slots in the same call if the queue can. */
   async function refill(ended: readonly Ack[]): Promise<boolean[]> {
-    const max = slots.room();
-    if (!ackAndFetch || fetching || state.reason !== null || max <= 0) return backend.ack(ended);
+    const asked = !ackAndFetch || fetching || state.reason !== null ? null : slots.ask();
+    if (!ackAndFetch || !asked) return backend.ack(ended);
+    const { queues, max } = asked;
     const kept = slots.promise(max);
     const askedAt = steadyNow(clock);
     try {
       const { settled, leases } = await ackAndFetch(ended, { queues, max, leaseMs: settings.leaseMs });
       slots.fetched(steadyNow(clock) - askedAt, leases.length, max);
+      slots.answered(asked, leases);
       if (state.reason !== null) await slots.release(leases);
       else {
         slots.hold(leases, askedAt);
@@ -54,12 +56,13 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
     while (state.reason === null) {
       // With free slots fetch at once. To fill only the buffer, wait until half of it is empty, so that fetches stay large.
       // If acks are being sent, they bring the next leases with them.
-      const max = slots.room();
+      const asked = slots.ask();
       const refilled = ackAndFetch !== undefined && acks.busy;
-      if (max <= 0 || refilled || !slots.isLow()) {
+      if (!asked || refilled || !slots.isLow()) {
         await space();
         continue;
       }
+      const { queues, max, isWhole } = asked;
       try {
         const onePass = settings.once || (settings.untilIdle && slots.busy() === 0);
         if (waking.signal.aborted) waking = new AbortController();
@@ -71,14 +74,16 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
           max,
           leaseMs: settings.leaseMs,
           // No wait after a failure, so that `backend.recovered` comes at once and not with the next job.
-          waitMs: onePass || failures > 0 ? 0 : waitMs,
+          waitMs: onePass || !isWhole || failures > 0 ? 0 : waitMs,
           signal: waking.signal,
         });
         // Otherwise it may have waited for a job.
         if (hadWork) slots.fetched(steadyNow(clock) - askedAt, leases.length, max);
-        wasFull = leases.length === max;
+        slots.answered(asked, leases);
+        if (isWhole) wasFull = leases.length === max;
         // Jobs of a dead worker count as work, and there may be no other worker to reap them.
-        const isOver = onePass && leases.length === 0 && (await reap({ client, id: state.id, queues })) === 0;
+        const isEmpty = onePass && isWhole && leases.length === 0;
+        const isOver = isEmpty && (await reap({ client, id: state.id, queues })) === 0;
         if (failures > 0) {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
           failures = 0;

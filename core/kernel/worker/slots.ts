@@ -11,6 +11,7 @@ import { attempt } from '../flow.ts';
 import type { AckGroups } from './ack-groups.ts';
 import { measureAhead } from './ahead.ts';
 import { mayEndProcess, runningAlone } from './alone.ts';
+import { type Asked, shareSlots } from './shares.ts';
 import type { WorkerState } from './state.ts';
 
 /**
@@ -28,6 +29,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
   const { backend, concurrency, aheadMs } = settings;
   const { clock } = app;
   const measured = measureAhead({ most: settings.prefetch, concurrency, withinMs: aheadMs });
+  const shares = shareSlots(state);
   /** How many jobs may be held ahead, by the last fetch. */
   let ahead = 0;
   /** Unconfirmed acks at which no further job begins: the backend gives out leases, but does not confirm acks. */
@@ -58,6 +60,12 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
     return Math.min(concurrency + ahead - mine, settings.maxJobs - state.settledJobs - ended.size - mine);
   }
 
+  /** The next fetch; `null` = there is no room for more jobs. */
+  function ask(): Asked | null {
+    const max = room();
+    return max <= 0 ? null : shares.ask(max, concurrency + ahead);
+  }
+
   const busy = (): number => running.size + ended.size;
 
   /** @param askedAt when they were asked for, by the steady clock: they last for `leaseMs` from then at least, whatever the host's clock was set to */
@@ -73,6 +81,8 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
       if (run.lease.interrupted && !alone.active && mayEndProcess(app, run.lease)) alone.wait(run);
     }
     if (alone.active) spare();
+    const isFull = state.buffer.length > concurrency - running.size;
+    if (isFull && settings.queues.length > 1) state.buffer = shares.takeTurns(state.buffer);
   }
 
   /** Puts the job behind those of its priority. A job that has waited for half of its time is not overtaken any more. */
@@ -190,7 +200,8 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
   }
 
   return {
-    room,
+    ask,
+    answered: shares.answered,
     busy,
     hold,
     pump,
