@@ -106,7 +106,11 @@ const commonExits: Readonly<Record<0 | 1 | 2, string>> = {
   2: 'the command line is wrong, and nothing was done',
 };
 
-export const exitsOf = ({ exits }: Command): Readonly<Partial<Record<ExitCode, string>>> => ({
+/** Exit code 1 of a list. */
+export const someAway = 'failed, or one of several backends did not answer';
+
+export const exitsOf = ({ backends, exits }: Command): Readonly<Partial<Record<ExitCode, string>>> => ({
   ...commonExits,
+  ...(backends === 'each' && { 1: someAway }),
   ...exits,
 });

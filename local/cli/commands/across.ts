@@ -175,6 +175,11 @@ export async function askEach<T extends { readonly name: string }, Answer>(
   return { answers, failures };
 }
 
+/** Notes on stderr. With `--json` the result names them. */
+export function tellOf(failures: readonly Failure[] | undefined, input: Pick<Input, 'note'>): void {
+  for (const one of failures ?? []) input.note(failuresText([one], { paint: (_, text) => text }));
+}
+
 const silent = ['BACKEND', 'INTERNAL'];
 
 export const failuresText = (failures: readonly Failure[], ui: Pick<Ui, 'paint'>): string =>
@@ -223,7 +228,10 @@ async function onEach(
     const rest = joined.withoutTable(text).replaceAll('--after ', `--backend ${name} --after `);
     return rest === '' ? [] : [`${name}: ${rest}`];
   });
-  const texts = [joined.tables(), footers.join('\n'), failuresText(failures, input.ui)];
+  // A watched list stays on one screen.
+  const away = flags.watch ? failuresText(failures, input.ui) : '';
+  if (!flags.watch) tellOf(failures, input);
+  const texts = [joined.tables(), footers.join('\n'), away];
   const exits = results.map(({ result: { exit = 0 } }) => exit);
   const some = command.backends === 'ids' ? 1 : 0;
   return {

@@ -14,6 +14,8 @@ const idArgument = { name: '<id>', text: 'whole id of a batch', parse: words };
 
 const list = defineCommand({
   path: 'batches',
+  backends: 'each',
+  needs: 'batches',
   summary: 'list batches, newest first, with their progress',
   about:
     'Lists running batches, and those that ended in the last days. The callbacks of a batch are separate jobs.',

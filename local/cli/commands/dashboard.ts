@@ -60,8 +60,6 @@ export const dashboard = defineCommand({
     const first = link?.() ?? null;
     io.stdout.write(json ? `${JSON.stringify({ url, link: first })}\n` : `${first ?? url}\n`);
     if (link) note('The link works once, for 15 minutes. Enter prints another one, Ctrl-C ends.');
-    const [shown] = await session.several();
-    if (shown) note(`It shows backend "${shown}" alone. --backend names another.`);
     const { name } = await session.backend();
     if (['memory', 'sync'].includes(name))
       note(

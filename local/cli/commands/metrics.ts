@@ -7,9 +7,10 @@ import type {
 } from '../../../core/kernel/app/metric-report.ts';
 import { flag, queueFlag } from '../config/flags.ts';
 import { given, name, oneOf } from '../config/values.ts';
-import { defineCommand, type Input } from '../definition.ts';
+import { defineCommand, type Input, someAway } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { bytes, type Column, number, short, span, type Ui, when } from '../output/ui.ts';
+import { tellOf } from './across.ts';
 
 const periods = ['hour', 'day', 'month'] as const satisfies readonly MetricPeriod[];
 
@@ -30,15 +31,21 @@ export const metrics = defineCommand({
     'longshore metrics --last day --job invoice.send',
     "longshore metrics --last month --json | jq '.jobs[] | {job, runMs}'",
   ],
-  exits: { 3: 'there is no such job or queue, and nothing ran' },
-  async run({ flags, session, ui, io }) {
+  exits: { 1: someAway, 3: 'there is no such job or queue, and nothing ran' },
+  async run(input) {
+    const { flags, session, ui, io } = input;
     const client = await session.client();
     const { last, job, queue } = flags;
     const report = await client.metrics({ last, ...given({ job, queue }) });
     const isEmpty = report.jobs.length === 0;
     if (job !== undefined && isEmpty) checkJob(client.app.jobs, job);
     if (queue !== undefined && isEmpty) await session.queues([queue]);
-    return { data: { last, ...report }, text: textOf(report, { last, job, ui, now: io.clock.now() }) };
+    tellOf(report.unavailable, input);
+    return {
+      data: { last, ...report },
+      text: textOf(report, { last, job, ui, now: io.clock.now() }),
+      exit: report.unavailable ? 1 : 0,
+    };
   },
 });
 

@@ -6,14 +6,17 @@ import type { Schedule } from '../../../core/kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedule.ts';
 import { eachOf, keepsSchedules, scoped } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
+import type { Operator } from '../../../core/operations/types.ts';
 import { flag } from '../config/flags.ts';
 import { duration, given, integer, name, oneOf, words } from '../config/values.ts';
-import { type Command, defineCommand } from '../definition.ts';
+import { type Command, defineCommand, someAway } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { type Column, count, span, type Ui, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
+import { tellOf } from './across.ts';
 import { change } from './change.ts';
 import { payloadFlag, payloadOf } from './enqueue.ts';
+import { backendColumn } from './running-jobs.ts';
 import { type Entry, nameArgs, noSchedule, scheduleIn, showSchedule, tookText } from './show-schedule.ts';
 
 async function rowAt(now: number, schedule: Schedule) {
@@ -75,7 +78,8 @@ const list = defineCommand({
     ),
   },
   examples: ['longshore schedule list', 'longshore schedule list --last'],
-  async run({ flags, session, ui, io }) {
+  async run(input) {
+    const { flags, session, ui, io } = input;
     const { app } = await session.config();
     const now = io.clock.now();
     const client = flags.last ? await session.client() : null;
@@ -85,12 +89,15 @@ const list = defineCommand({
         return client ? { ...row, ...(await told(client, schedule.name)) } : row;
       }),
     );
-    const stored = client ? await someStored(client) : null;
+    const stored = client ? await someStored(client, session) : null;
+    tellOf(stored?.unavailable, input);
+    const exit = stored?.unavailable ? 1 : 0;
     const columns = [...columnsAt(now), ...(client ? [lastColumn] : [])];
-    const data = { schedules, ...(stored && { stored: stored.schedules }) };
+    const { schedules: made, unavailable } = stored ?? {};
+    const data = { schedules, ...(made && { stored: made }), ...(unavailable && { unavailable }) };
     const own = schedules.length === 0 ? 'The app has no schedules.' : ui.table(schedules, columns);
     if (!client && schedules.length === 0) return { data, text: own };
-    return { data, text: own + (client ? storedText(ui, stored, now) : hintText) };
+    return { data, text: own + (client ? storedText(ui, stored, now) : hintText), exit };
   },
 });
 
@@ -184,11 +191,11 @@ const storedColumnsAt = (now: number): readonly Column<StoredScheduleInfo>[] => 
   },
 ];
 
-type Page = Awaited<ReturnType<Client['schedules']['list']>>;
+type Page = Awaited<ReturnType<Operator['schedules']['list']>>;
 
 /** The first page of schedules made at run time; `null` = no store keeps them. */
-const someStored = async (client: Client): Promise<Page | null> =>
-  keepsSchedules(client) ? client.schedules.list({ max: 20 }) : null;
+const someStored = async (client: Client, session: Session): Promise<Page | null> =>
+  keepsSchedules(client) ? (await session.operator()).schedules.list({ max: 20 }) : null;
 
 const moreText = ({ next }: Page): string =>
   next === null ? '' : `\n\nThere are more: longshore schedule stored --after ${next}`;
@@ -208,12 +215,17 @@ const stored = defineCommand({
     after: flag('--after <name>', 'list the schedules after this name', name),
   },
   examples: ['longshore schedule stored', 'longshore schedule stored --max 1000 --json'],
-  async run({ flags: { max, after }, session, ui, io }) {
-    const client = await session.client();
-    const { schedules, next } = await client.schedules.list({ max, ...given({ after }) });
-    const data = { schedules, next };
-    if (schedules.length === 0) return { data, text: 'No schedule was made at run time.' };
-    return { data, text: ui.table(schedules, storedColumnsAt(io.clock.now())) + moreText(data) };
+  exits: { 1: someAway },
+  async run(input) {
+    const { flags, session, ui, io } = input;
+    const { schedules: stored } = await session.operator();
+    const data = await stored.list(given(flags));
+    const { schedules, unavailable } = data;
+    tellOf(unavailable, input);
+    const exit = unavailable ? 1 : 0;
+    if (schedules.length === 0) return { data: { ...data }, text: 'No schedule was made at run time.', exit };
+    const columns = [...backendColumn(schedules), ...storedColumnsAt(io.clock.now())];
+    return { data: { ...data }, text: ui.table(schedules, columns) + moreText(data), exit };
   },
 });
 

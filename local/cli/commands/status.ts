@@ -61,7 +61,6 @@ const status = defineCommand({
   ],
   exits: {
     0: 'done; with --watch ended by q or a signal',
-    1: 'failed, or one of several backends did not answer',
     3: 'a queue that was asked for is not there',
   },
   async run(input) {

@@ -258,16 +258,20 @@ describe('a config with several backends', () => {
     const away = `async () => (await import('${postgres}')).postgres('postgres://127.0.0.1:1/none'),`;
     const folder = several(files.replace(/(?<=fast: ).+/, away));
     await cli(folder, ['enqueue', 'greet', '{"name":"Ada"}']);
-    for (const argv of [['status'], ['limits'], ['jobs', 'list'], ['dead', 'list'], ['workers']]) {
-      const { code, data } = await json(folder, argv);
-      expect([argv, code, data!.failures]).toEqual([
-        argv,
-        1,
-        [{ backend: 'fast', code: 'BACKEND', message: expect.stringContaining('ECONNREFUSED') }],
-      ]);
+    const silent = { backend: 'fast', code: 'BACKEND', message: expect.stringContaining('ECONNREFUSED') };
+    for (const line of ['status', 'limits', 'jobs list', 'dead list', 'workers', 'batches']) {
+      const { code, data } = await json(folder, line.split(' '));
+      expect([line, code, data!.failures]).toEqual([line, 1, [silent]]);
     }
-    const { stdout } = await cli(folder, ['status']);
-    expect(stdout).toMatch(/\ndefault +default +1 .+\n\nfast does not answer: BACKEND: /);
+    for (const line of ['metrics', 'schedule stored']) {
+      const { code, data } = await json(folder, line.split(' '));
+      expect([line, code, data!.unavailable]).toEqual([line, 1, [silent]]);
+      const { stderr } = await cli(folder, line.split(' '));
+      expect([line, stderr]).toEqual([line, expect.stringMatching(/^fast does not answer: BACKEND: /)]);
+    }
+    const { stdout, stderr } = await cli(folder, ['status']);
+    expect(stdout).toMatch(/\ndefault +default +1 .+\n$/);
+    expect(stderr).toMatch(/^fast does not answer: BACKEND: .*ECONNREFUSED.*\n$/);
     const health = await json(folder, ['health']);
     expect(health).toMatchObject({ code: 1 });
     expect(health.data!.checks).toContainEqual(
