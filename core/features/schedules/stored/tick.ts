@@ -12,9 +12,9 @@ import { type Definition, definitionOf, jobOf, rowOf, scheduleOf, sealed } from 
 
 export { enqueueSchedules };
 
-/** The most schedules that one tick reads; the next one continues. */
 const pageSize = 200;
-const mostPages = 50;
+/** A tick begins no further page after this time, so that the schedules in code are not late. The next tick continues. */
+const longestMs = 30_000;
 /** A failed schedule is retried after this pause. It is shorter than the grace of `missed: 'skip'`, so that its time is not lost. */
 export const againMs = 30_000;
 
@@ -58,7 +58,8 @@ async function tickStore(it: Ticking): Promise<string[]> {
   const { home, store, now } = it;
   const left = leftIn(home, now);
   const ids: string[] = [];
-  for (let page = 0; page < mostPages; page++) {
+  const { clock } = it.app;
+  for (const until = clock.now() + longestMs; clock.now() < until; ) {
     const most = pageSize + left.size;
     const rows = await store.due(now, most);
     let done = 0;
