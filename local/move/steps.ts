@@ -50,7 +50,7 @@ export function stepCarrier(from: QueueBackend, goal: QueueBackend, signing: Pic
     /** Deletes the copies for jobs that stay at the origin. */
     async drop(jobs: readonly MovedJob[]): Promise<void> {
       const ours = jobs.filter(({ message }) => carried.delete(message.id));
-      await each(ours, ({ message }) => dropCopy(to!, message.id));
+      await each(ours, ({ message }) => dropCopy(to!, clock, message.id));
     },
   };
 }

@@ -22,8 +22,8 @@ export interface StepStore {
    * @param endsAt the text may be removed from then on (epoch ms, whole)
    */
   write(name: string, text: string, over: string | null, endsAt: number): Promise<string | null>;
-  /** `false` = not found, or it has another version. */
-  remove(name: string, version: string): Promise<boolean>;
+  /** `false` = not found, or it has another version. @param version absent = remove any version */
+  remove(name: string, version?: string): Promise<boolean>;
   /** The same store, reading and writing inside a transaction of its database. Absent if the store has no such database. */
   within?(tx: SqlTransaction): StepStore;
 }

@@ -9,14 +9,15 @@ export const crossings = {
     remove: 'Stored steps are deleted, and a sleep or a wait ends.',
     update: 'Finished steps stay. The rest of the handler sees the new payload.',
     promote: 'The handler is called again. A sleep or wait that is not over continues.',
-    clear: 'The steps stay in the store, and are deleted 100 days after their last change.',
-    purge: 'The steps of a dead letter stay in the store, and are deleted 100 days after their last change.',
+    clear: 'The steps stay in the store, and are deleted 100 to 110 days after their last change.',
+    purge:
+      'The steps of a dead letter stay in the store, and are deleted 100 to 110 days after their last change.',
     retention:
-      'The steps of a dead letter outlive it by at most 100 days. With a `deadMs` of 0 they are deleted when the job dies.',
+      'The steps of a dead letter outlive it by at most 110 days. With a `deadMs` of 0 they are deleted when the job dies.',
     'retry of a dead letter': 'The job continues after its last finished step.',
     'edit of a dead letter': 'The job continues after its last finished step, with the new payload.',
     'discard of a dead letter':
-      'The steps stay in the store, and are deleted 100 days after their last change.',
+      'The steps stay in the store, and are deleted 100 to 110 days after their last change.',
     'a store that is away':
       'The attempt fails and is retried. A step whose result could not be written runs again.',
     'a worker that is killed': 'The step that was running runs again. Finished steps do not.',

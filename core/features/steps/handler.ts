@@ -1,7 +1,6 @@
 /** `ctx.step`, `ctx.sleep` and `ctx.waitFor`. Loaded with the first of them. */
 
 import { checkOptions } from '../../base/checks.ts';
-import { crypto } from '../../base/crypto.ts';
 import { millis } from '../../base/duration.ts';
 import { config, LongshoreError, SnoozeError, shown } from '../../base/errors.ts';
 import { faultOf } from '../../base/text.ts';
@@ -21,9 +20,10 @@ import { abortReason, type HandlerSteps } from '../../kernel/attempt/run.ts';
 import { mayBegin } from '../../kernel/attempt/verdict.ts';
 import { checkStep, resultText } from './check.ts';
 import { checkEvent } from './emit.ts';
-import { isSleep, isWait, type RememberedStep, StepLog, type WaitStep } from './log.ts';
-import { ownSteps } from './own-steps.ts';
+import { StepLog } from './log.ts';
+import { ownSteps, refuse } from './own-steps.ts';
 import { type Parked, type RunSteps, runSteps } from './run-steps.ts';
+import { digestOf, isSleep, isWait, type RememberedStep, type WaitStep } from './stored.ts';
 import { register } from './waiters.ts';
 
 /** A job that cannot be woken checks again after as long as it has waited. */
@@ -174,11 +174,11 @@ function stepsOf(it: Admitted): RunSteps {
       `Job "${job.name}" has transaction: true, so it cannot have steps: the writes of a step could be rolled back although the step is stored as done. Leave it out, and give each step that writes a transaction: ctx.step(name, work, { transaction: true }).`,
     );
   mayBegin(it);
-  const { token, expiresAt } = run.lease;
+  const { token, expiresAt } = run.lease; // a token may be very long
   const who = { id: envelope.identifier, owner: digestOf(token), attempt: number, leaseUntil: expiresAt };
   const open: RunSteps['open'] = new Set();
   const steps: RunSteps = {
-    log: StepLog.open(ownSteps(it), app.clock, who),
+    log: StepLog.open(ownSteps(it), app.clock, who, (error) => refuse(run, error)),
     names: new Set(),
     sleeps: 0,
     done: 0,
@@ -193,9 +193,6 @@ function stepsOf(it: Admitted): RunSteps {
   run.steps = steps;
   return steps;
 }
-
-/** A token or a key may be very long. */
-const digestOf = (text: string): string => crypto().createHash('sha256').update(text).digest('base64url');
 
 function waitName(event: string, key: string | null): string {
   const name = key === null ? `wait:${event}` : `wait:${event}:${key}`;

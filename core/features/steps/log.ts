@@ -1,44 +1,31 @@
-/** The stored steps of a job: one text, which only the latest attempt may write. */
+/** The steps of a job during an attempt. Only the latest attempt may write them. */
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError, PermanentError } from '../../base/errors.ts';
 import type { StepStore, StepText } from '../../contract/derived/steps.ts';
-import { type Swap, swap } from '../../kit/records/swap.ts';
-
-/** A step that has ended, with its result. */
-export interface DoneStep {
-  readonly name: string;
-  /** When it ended, epoch ms. */
-  readonly at: number;
-  readonly value?: unknown;
-}
-
-export interface SleepStep {
-  readonly name: string;
-  /** When it began. */
-  readonly at: number;
-  readonly until: number;
-}
-
-export interface WaitStep extends SleepStep {
-  readonly event: string;
-  readonly key: string | null;
-  /** The received event. */
-  readonly got?: { readonly payload?: unknown; readonly at: number };
-  /** No event came in time. */
-  readonly over?: true;
-}
-
-export type RememberedStep = DoneStep | SleepStep | WaitStep;
-
-export interface StoredLog {
-  /** A digest of the token of the lease that may write. */
-  readonly owner: string;
-  readonly attempt: number;
-  /** The original end of that lease. */
-  readonly leaseUntil: number;
-  readonly steps: readonly RememberedStep[];
-}
+import {
+  bytesOf,
+  bytesOfPieces,
+  forged,
+  isOpen,
+  type LogChange,
+  type LogNow,
+  logIn,
+  mostBytes,
+  mostOfJob,
+  nameOfJob,
+  noSteps,
+  type RememberedStep,
+  readPieces,
+  removePieces,
+  type StoredLog,
+  spilled,
+  stepsIn,
+  swapLog,
+  textOf,
+  type WaitStep,
+  withNext,
+} from './stored.ts';
 
 export interface LogOwner {
   readonly id: string;
@@ -62,75 +49,65 @@ interface WaitingPut extends Put {
 /** The stored step; `null` = another attempt has the job; an error = the steps would be too large. */
 type Written = RememberedStep | PermanentError | null;
 
-/** The most bytes of a signature: the longest `kid`, and the digits. */
-const sealBytes = 256;
-/** The most bytes of a job's steps: a store may hold no more, with the signature, in one item. */
-export const mostBytes = 262_144 - sealBytes;
-/** Longer than dead letters are kept, for steps of jobs whose end was never seen. */
-const keepMs = 100 * 86_400_000;
-
-export const nameOfJob = (id: string): string => `job:${id}`;
-
-export const isWait = (step: RememberedStep): step is WaitStep => 'event' in step;
-export const isSleep = (step: RememberedStep): step is SleepStep => 'until' in step && !isWait(step);
-/** Whether an event may still arrive for it. */
-export const isOpen = (step: RememberedStep, now: number): step is WaitStep =>
-  isWait(step) && step.got === undefined && !step.over && step.until > now;
-
-export const stepsIn = (text: string | null): readonly RememberedStep[] =>
-  text === null ? [] : (JSON.parse(text) as StoredLog).steps;
-
-/** Adds the step, or replaces the one with its name. */
-const withStep = (steps: readonly RememberedStep[], step: RememberedStep): RememberedStep[] =>
-  steps.some(({ name }) => name === step.name)
-    ? steps.map((one) => (one.name === step.name ? step : one))
-    : [...steps, step];
-
-export function swapped<T>(answer: T, log: StoredLog, now: number): Swap<T> {
-  const lastEnd = log.steps.reduce((end, step) => Math.max(end, 'until' in step ? step.until : 0), now);
-  return { answer, text: JSON.stringify(log), endsAt: Math.ceil(lastEnd + keepMs) };
-}
-
 /** The steps of one job, for one attempt. */
 export class StepLog {
   readonly #store: StepStore;
   readonly #clock: Clock;
   readonly #who: LogOwner;
+  readonly #refused: (error: LongshoreError) => void;
   #known: StepText | null = null;
-  #steps: readonly RememberedStep[] = [];
+  readonly #steps = new Map<string, RememberedStep>();
+  /** The steps of the pieces that this attempt has read or written. */
+  readonly #pieces = new Map<string, readonly RememberedStep[]>();
+  /** Merged pieces that this attempt has removed. */
+  #removed: ReadonlySet<string> = new Set();
   /** One write at a time: each overwrites the previous one. */
   #last: Promise<unknown> = Promise.resolve();
   readonly #waiting: WaitingPut[] = [];
 
-  private constructor(store: StepStore, clock: Clock, who: LogOwner) {
+  private constructor(
+    store: StepStore,
+    clock: Clock,
+    who: LogOwner,
+    refused: (error: LongshoreError) => void,
+  ) {
     this.#store = store;
     this.#clock = clock;
     this.#who = who;
+    this.#refused = refused;
   }
 
   /**
    * Opens the log; from then on only this owner may write. `null` = a later attempt has the job, because this one woke up late. If an attempt
    * with a lower number has a lease that ends later, the job has started again, as a retried dead letter does.
+   *
+   * @param refused called with the error for a piece that does not verify
    */
-  static async open(store: StepStore, clock: Clock, who: LogOwner): Promise<StepLog | null> {
-    const log = new StepLog(store, clock, who);
+  static async open(
+    store: StepStore,
+    clock: Clock,
+    who: LogOwner,
+    refused: (error: LongshoreError) => void = () => {},
+  ): Promise<StepLog | null> {
+    const log = new StepLog(store, clock, who, refused);
     const { id, ...owner } = who;
-    const { answer, now } = await swap(store, nameOfJob(id), undefined, (text) => {
-      const found = text === null ? null : (JSON.parse(text) as StoredLog);
+    const opened = await swapLog(store, clock, id, undefined, (found) => {
       if (found && who.attempt < found.attempt && who.leaseUntil <= found.leaseUntil)
         return { answer: false };
-      return swapped(true, { ...owner, steps: found?.steps ?? [] }, clock.now());
+      return { answer: true, log: withNext({ ...noSteps, ...found, ...owner }, clock.now()) };
     });
-    log.#keep(now);
-    return answer ? log : null;
+    if (!opened.answer || !(await log.#load(store, opened.log!))) return null;
+    log.#keep(opened);
+    await log.#tidy(opened);
+    return log;
   }
 
   get steps(): readonly RememberedStep[] {
-    return this.#steps;
+    return [...this.#steps.values()];
   }
 
   find(name: string): RememberedStep | undefined {
-    return this.#steps.find((step) => step.name === name);
+    return this.#steps.get(name);
   }
 
   /**
@@ -148,12 +125,15 @@ export class StepLog {
   async #putAll(): Promise<void> {
     const puts = this.#waiting.splice(0);
     try {
-      const { answer, now } = await this.#write(this.#store, puts);
-      this.#keep(now);
-      for (const [i, { resolve, reject }] of puts.entries()) {
-        const written = answer[i]!;
-        if (written instanceof PermanentError) reject(written);
-        else resolve(written);
+      while (puts.length > 0) {
+        const written = await this.#write(this.#store, this.#known, puts);
+        this.#keep(written);
+        await this.#tidy(written);
+        for (const [i, { resolve, reject }] of puts.splice(0, written.answer.length).entries()) {
+          const step = written.answer[i]!;
+          if (step instanceof PermanentError) reject(step);
+          else resolve(step);
+        }
       }
     } catch (error) {
       for (const { reject } of puts) reject(error);
@@ -171,15 +151,20 @@ export class StepLog {
   ): Promise<RememberedStep | null> {
     return this.#inTurn(async () => {
       let found: Written = null;
-      let now: StepText | null = null;
+      let last: LogNow = { now: this.#known, log: null };
+      const puts = [{ name: step.name, change: (known?: RememberedStep) => known ?? step }];
       const committed = await commit(async (store) => {
-        const written = await this.#write(store, [{ name: step.name, change: (known) => known ?? step }]);
-        found = written.answer[0]!;
-        now = written.now;
+        let answer: readonly Written[] = [];
+        for (let { now } = last; answer.length === 0; now = last.now)
+          ({ answer, ...last } = await this.#write(store, now, puts));
+        found = answer[0]!;
         return found === step;
       });
       if ((found as Written) instanceof PermanentError) throw found;
-      if (committed) this.#keep(now);
+      if (committed) {
+        this.#keep(last);
+        await this.#tidy(last);
+      }
       return committed || found !== step ? found : null;
     });
   }
@@ -190,18 +175,108 @@ export class StepLog {
     return work;
   }
 
-  #write(
+  /** Writes the first steps, at least as many as fit into a text. Resolves with their answers; none = room was made, call again. */
+  async #write(
     store: StepStore,
+    known: StepText | null,
     puts: readonly Put[],
-  ): Promise<{ readonly answer: readonly Written[]; readonly now: StepText | null }> {
-    return swap<readonly Written[]>(store, nameOfJob(this.#who.id), this.#known, (text) => {
-      const found = text === null ? null : (JSON.parse(text) as StoredLog);
-      if (found?.owner !== this.#who.owner) return { answer: puts.map(() => null) };
-      return applied(found, puts, this.#clock.now());
-    });
+  ): Promise<LogNow & { readonly answer: readonly Written[] }> {
+    const { id, owner } = this.#who;
+    const lost = puts.map(() => null);
+    for (let text = known; ; ) {
+      const { answer, now, log } = await swapLog<readonly Written[] | null>(
+        store,
+        this.#clock,
+        id,
+        text,
+        (found) => {
+          if (found?.owner !== owner) return { answer: lost };
+          // The answer to the write of a piece was lost.
+          if (found.pieces.some(({ name }) => !this.#pieces.has(name))) return { answer: null };
+          return this.#applied(found, puts);
+        },
+      );
+      if (answer !== null) return { answer, now, log };
+      if (!(await this.#load(store, log!))) return { answer: lost, now, log };
+      text = now;
+    }
   }
 
-  /** Reads the steps again: an event may have arrived. */
+  #applied(found: StoredLog, puts: readonly Put[]): LogChange<readonly Written[]> {
+    const now = this.#clock.now();
+    const before = { ...found, gone: found.gone.filter((name) => !this.#removed.has(name)) };
+    const { next } = before;
+    const { log, piece } =
+      next === null
+        ? { log: before, piece: null }
+        : spilled({ ...before, next }, (name) => this.#pieces.get(name)!);
+    if (piece) this.#pieces.set(piece.name, piece.steps);
+    const steps = new Map(log.steps.map((step) => [step.name, step]));
+    let bytes = Buffer.byteLength(textOf(log));
+    const spilledBytes = bytesOfPieces(log);
+    const answer: Written[] = [];
+    let isFull = false;
+    for (const { name, change } of puts) {
+      const known = steps.get(name) ?? this.#steps.get(name);
+      const step = change(known);
+      if (known !== undefined && !steps.has(name)) {
+        answer.push(known); // in a piece: it has ended
+        continue;
+      }
+      const more = bytesOf(step) + 1 - (known ? bytesOf(known) + 1 : 0);
+      if (bytes + more > mostBytes && bytesOf(step) < mostBytes) {
+        const room = withNext({ ...log, steps: [...steps.values()] }, now, true);
+        isFull = room.next !== null;
+        if (isFull) break;
+      }
+      if (bytes + more > mostBytes) answer.push(tooMuch(name, mostBytes, bytes + more));
+      else if (spilledBytes + bytes + more > mostOfJob)
+        answer.push(tooMuch(name, mostOfJob, spilledBytes + bytes + more));
+      else {
+        steps.set(name, step);
+        bytes += more;
+        answer.push(step);
+      }
+    }
+    const isSame = answer.every((step, i) => steps.get(puts[i]!.name) !== step);
+    if (isSame && !isFull) return { answer };
+    const last = withNext({ ...log, steps: [...steps.values()] }, now, isFull);
+    return { answer, log: last, ...(piece && { piece }) };
+  }
+
+  /** Reads the pieces that this attempt does not know. `false` = another attempt has the job. */
+  async #load(store: StepStore, { pieces }: StoredLog): Promise<boolean> {
+    const { id, owner } = this.#who;
+    const unread = pieces.filter(({ name }) => !this.#pieces.has(name));
+    const texts = await readPieces(store, id, unread);
+    for (const [i, piece] of unread.entries()) {
+      const text = texts[i] ?? null;
+      if (text === null) {
+        // A later attempt may have merged it meanwhile.
+        const now = await store.read(nameOfJob(id));
+        if (now === null || logIn(now.text).owner !== owner) return false;
+        const error = forged(id, piece);
+        this.#refused(error);
+        throw error;
+      }
+      const steps: readonly RememberedStep[] = JSON.parse(text);
+      this.#pieces.set(piece.name, steps);
+      for (const step of steps) this.#steps.set(step.name, step);
+    }
+    return true;
+  }
+
+  /** Removes merged pieces. If that fails, the next write still names them. */
+  async #tidy({ log }: LogNow): Promise<void> {
+    if (log === null || log.gone.length === 0) return;
+    try {
+      await removePieces(this.#store, this.#who.id, log.gone);
+      this.#removed = new Set(log.gone);
+    } catch {}
+    for (const name of log.gone) this.#pieces.delete(name);
+  }
+
+  /** Reads open waits again: an event may have arrived. */
   async look(): Promise<readonly RememberedStep[]> {
     const found = await this.#store.read(nameOfJob(this.#who.id));
     return stepsIn(found?.text ?? null);
@@ -211,48 +286,22 @@ export class StepLog {
   async forget(): Promise<void> {
     const { owner, id } = this.#who;
     await this.#last;
-    await swap(this.#store, nameOfJob(id), this.#known, (text) => {
-      const isOurs = text !== null && (JSON.parse(text) as StoredLog).owner === owner;
-      return { answer: undefined, ...(isOurs && { text: null }) };
-    });
+    await swapLog(this.#store, this.#clock, id, this.#known, (found) => ({
+      answer: undefined,
+      ...(found?.owner === owner && { log: null }),
+    }));
   }
 
-  #keep(found: StepText | null): void {
-    this.#known = found;
-    this.#steps = stepsIn(found?.text ?? null);
+  #keep({ now, log }: LogNow): void {
+    this.#known = now;
+    for (const step of log?.steps ?? []) this.#steps.set(step.name, step);
   }
 }
 
-function applied(found: StoredLog, puts: readonly Put[], now: number): Swap<readonly Written[]> {
-  let { steps } = found;
-  const written = puts.map(({ name, change }) => {
-    const step = change(steps.find((one) => one.name === name));
-    steps = withStep(steps, step);
-    return step;
-  });
-  const next = swapped(written, { ...found, steps }, now);
-  if (!isTooMuch(next.text!)) return next;
-  if (puts.length > 1) return oneByOne(found, puts, now);
-  const [{ name }] = puts as [Put];
-  const refusal = new PermanentError(
-    `Expected all steps of a job to fit into ${mostBytes} bytes, got ${Buffer.byteLength(next.text!)} with step ${JSON.stringify(name)}. Return an id from a step and keep the data elsewhere, or split the job.`,
+const tooMuch = (name: string, most: number, bytes: number): PermanentError =>
+  new PermanentError(
+    `Expected ${most === mostBytes ? `step ${JSON.stringify(name)}` : 'all steps of a job'} to fit into ${most} bytes, got ${bytes}${most === mostBytes ? '' : ` with step ${JSON.stringify(name)}`}. Return an id from a step and keep the data elsewhere, or split the job.`,
   );
-  return { answer: [refusal] };
-}
-
-/** Adds the steps that fit. */
-function oneByOne(found: StoredLog, puts: readonly Put[], now: number): Swap<readonly Written[]> {
-  let log = found;
-  const answer = puts.map((put) => {
-    const next = applied(log, [put], now);
-    if (next.text != null) log = JSON.parse(next.text) as StoredLog;
-    return next.answer[0]!;
-  });
-  return log === found ? { answer } : swapped(answer, log, now);
-}
-
-const isTooMuch = (text: string): boolean =>
-  text.length * 3 > mostBytes && Buffer.byteLength(text) > mostBytes;
 
 /**
  * Delivers an event to the open waits of a job. Resolves with their names; empty if the job no longer waits. Rejects with `LIMIT` if the steps
@@ -264,23 +313,21 @@ export async function deliverTo(
   id: string,
   { event, key, got }: Required<Pick<WaitStep, 'event' | 'key' | 'got'>>,
 ): Promise<readonly string[]> {
-  const { answer } = await swap<readonly string[]>(store, nameOfJob(id), undefined, (text) => {
+  const { answer } = await swapLog<readonly string[]>(store, clock, id, undefined, (log) => {
     const now = clock.now();
-    const log = text === null ? null : (JSON.parse(text) as StoredLog);
     const waits = (log?.steps ?? []).filter(
       (step) => isOpen(step, now) && step.event === event && step.key === key,
     );
     if (!log || waits.length === 0) return { answer: [] };
     const steps = log.steps.map((step) => (waits.includes(step) ? { ...step, got } : step));
-    const next = swapped(
-      waits.map(({ name }) => name),
-      { ...log, steps },
-      now,
-    );
-    if (!isTooMuch(next.text!)) return next;
+    const next = { ...log, steps };
+    const bytes = Buffer.byteLength(textOf(next));
+    if (bytes <= mostBytes && bytes + bytesOfPieces(next) <= mostOfJob)
+      return { answer: waits.map(({ name }) => name), log: next };
+    const most = bytes > mostBytes ? mostBytes : mostOfJob;
     throw new LongshoreError(
       'LIMIT',
-      `Job ${id} did not get event "${event}", because its steps would be too large: together they may have ${mostBytes} bytes. Emit less, for example an id.`,
+      `Job ${id} did not get event "${event}", because its steps would be too large: together they may have ${most} bytes. Emit less, for example an id.`,
     );
   });
   return answer;

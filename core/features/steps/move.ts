@@ -2,14 +2,28 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { StepStore } from '../../contract/derived/steps.ts';
-import { swap } from '../../kit/records/swap.ts';
-import { deliverTo, isOpen, isWait, nameOfJob, type RememberedStep, type StoredLog, swapped } from './log.ts';
+import { forEach } from '../../kit/parallel.ts';
+import { deliverTo } from './log.ts';
+import {
+  digestOf,
+  endOfCopies,
+  forged,
+  isOpen,
+  isWait,
+  logIn,
+  nameOfJob,
+  namesOf,
+  putPiece,
+  type RememberedStep,
+  readPieces,
+  removePieces,
+  type StoredLog,
+  swapLog,
+} from './stored.ts';
 import { register } from './waiters.ts';
 
 /** The owner of a log that no attempt on this side has written to. All other owners are digests, which are longer. */
 const nobody = 'moved';
-
-const logIn = (text: string): StoredLog => JSON.parse(text) as StoredLog;
 
 export const hasLog = async (store: StepStore, id: string): Promise<boolean> =>
   (await store.read(nameOfJob(id))) !== null;
@@ -24,19 +38,20 @@ export async function copySteps(
   clock: Clock,
   { id, queue, tenantId }: { readonly id: string; readonly queue: string; readonly tenantId: string | null },
 ): Promise<boolean> {
-  const name = nameOfJob(id);
-  const { now: found } = await swap(from, name, undefined, (text) => {
-    const log = text === null ? null : logIn(text);
-    if (log === null || log.owner === nobody) return { answer: null };
-    return swapped(null, { ...log, owner: nobody }, clock.now());
+  const { log } = await swapLog(from, clock, id, undefined, (found) => {
+    if (found === null || found.owner === nobody) return { answer: null };
+    return { answer: null, log: { ...found, owner: nobody } };
   });
-  if (found === null) return false;
-  const ours = logIn(found.text);
-  const { answer: isOurs } = await swap(to, name, undefined, (text) => {
-    const theirs = text === null ? null : logIn(text);
+  if (log === null) return false;
+  const there = await to.read(nameOfJob(id));
+  if (there !== null && logIn(there.text).owner !== nobody) return true;
+  const ours = await copyPieces(from, to, clock, id, log);
+  const { answer: isOurs } = await swapLog(to, clock, id, there, (theirs) => {
     if (theirs !== null && theirs.owner !== nobody) return { answer: false };
     const steps = ours.steps.map((step) => received(step, theirs) ?? step);
-    return swapped(true, { ...ours, steps }, clock.now());
+    const names = namesOf(ours);
+    const gone = theirs ? namesOf(theirs).filter((name) => !names.includes(name)) : [];
+    return { answer: true, log: { ...ours, steps, gone } };
   });
   if (!isOurs) return true;
   for (const step of ours.steps.filter((one) => isWait(one) && isOpen(one, clock.now()))) {
@@ -46,6 +61,34 @@ export async function copySteps(
     if (kept) await deliverTo(to, clock, id, { event, key, got: kept });
   }
   return true;
+}
+
+/** Copies get other names: a late removal at one side never meets a copy that has come back there. */
+async function copyPieces(
+  from: StepStore,
+  to: StepStore,
+  clock: Clock,
+  id: string,
+  log: StoredLog,
+): Promise<StoredLog> {
+  const renamed = <T extends { readonly name: string }>(one: T): T => ({
+    ...one,
+    name: digestOf(one.name).slice(0, 16),
+  });
+  const keptUntil = endOfCopies(log, clock.now());
+  const texts = await readPieces(from, id, log.pieces);
+  await forEach(log.pieces.entries(), async ([i, piece]) => {
+    const text = texts[i] ?? null;
+    if (text === null) throw forged(id, piece);
+    await putPiece(to, id, renamed(piece).name, text, keptUntil);
+  });
+  return {
+    ...log,
+    pieces: log.pieces.map(renamed),
+    next: log.next && renamed(log.next),
+    gone: [],
+    keptUntil,
+  };
 }
 
 /** The event that a wait received at the target after an interrupted move. */
@@ -62,20 +105,23 @@ export async function leaveSteps(from: StepStore, to: StepStore, clock: Clock, i
   const name = nameOfJob(id);
   let woken = false;
   for (let found = await from.read(name); found !== null; found = await from.read(name)) {
-    for (const step of logIn(found.text).steps) {
+    const log = logIn(found.text);
+    for (const step of log.steps) {
       if (!isWait(step) || !step.got) continue;
       const { event, key, got } = step;
       if ((await deliverTo(to, clock, id, { event, key, got })).length > 0) woken = true;
     }
-    if (await from.remove(name, found.version)) break;
+    if (!(await from.remove(name, found.version))) continue;
+    await removePieces(from, id, namesOf(log));
+    break;
   }
   return woken;
 }
 
 /** Removes the copy of a job that was not moved. */
-export async function dropCopy(to: StepStore, id: string): Promise<void> {
-  await swap(to, nameOfJob(id), undefined, (text) => ({
+export async function dropCopy(to: StepStore, clock: Clock, id: string): Promise<void> {
+  await swapLog(to, clock, id, undefined, (log) => ({
     answer: null,
-    ...(text !== null && logIn(text).owner === nobody && { text: null }),
+    ...(log?.owner === nobody && { log: null }),
   }));
 }

@@ -6,9 +6,9 @@ import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted, Attempt, End, Maybe } from '../../kernel/attempt/attempt.ts';
 import { endsForGood } from '../../kernel/attempt/verdict.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
-import { swap } from '../../kit/records/swap.ts';
-import { isOpen, isWait, nameOfJob, type StepLog } from './log.ts';
+import type { StepLog } from './log.ts';
 import { type RunSteps, runSteps } from './run-steps.ts';
+import { isOpen, isWait, nameOfJob, swapLog } from './stored.ts';
 
 export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   const settled = await next(end);
@@ -62,9 +62,9 @@ export async function forgetSteps(
   { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
   id: string,
 ): Promise<void> {
-  await swap(stores.steps!, nameOfJob(id), undefined, (text) => ({
+  await swapLog(stores.steps!, app.clock, id, undefined, (log) => ({
     answer: undefined,
-    ...(text !== null && { text: null }),
+    ...(log !== null && { log: null }),
   })).catch((cause) => {
     const during = 'forgetting the steps of a job';
     const error = backendError(during, cause);

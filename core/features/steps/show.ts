@@ -4,7 +4,7 @@ import { span } from '../../base/duration.ts';
 import { masked } from '../../base/mask.ts';
 import type { JobRecord, Stores } from '../../contract/store.ts';
 import { forEach } from '../../kit/parallel.ts';
-import { isSleep, isWait, nameOfJob, type RememberedStep, stepsIn } from './log.ts';
+import { isSleep, isWait, logIn, nameOfJob, type RememberedStep, readPieces, stepsIn } from './stored.ts';
 
 export interface StepView {
   readonly name: string;
@@ -19,14 +19,19 @@ export interface StepView {
   readonly value: unknown;
 }
 
-/** In the order in which they began. Empty if the job has none, or has completed. */
+/** In the order in which they began. Empty if the job has none, or has completed. Steps of a piece that is missing or changed are left out. */
 export async function stepsOf(
-  { steps }: Pick<Stores, 'steps'>,
+  { steps: store }: Pick<Stores, 'steps'>,
   id: string,
   now: number,
 ): Promise<StepView[]> {
-  const found = steps ? await steps.read(nameOfJob(id)) : null;
-  return stepsIn(found?.text ?? null).map((step) => viewOf(step, now));
+  const found = store ? await store.read(nameOfJob(id)) : null;
+  if (!store || found === null) return [];
+  const { steps, pieces } = logIn(found.text);
+  const older: RememberedStep[] = (await readPieces(store, id, pieces)).flatMap((text) =>
+    JSON.parse(text ?? '[]'),
+  );
+  return [...older, ...steps].sort((a, b) => a.at - b.at).map((step) => viewOf(step, now));
 }
 
 function viewOf(step: RememberedStep, now: number): StepView {
@@ -52,19 +57,22 @@ export function whySleeps(steps: readonly StepView[], now: number): string[] {
   });
 }
 
-/** Why jobs of a page sleep or wait for an event, by id. Records do not contain it, so the steps of each delayed job are read. */
+/** Why jobs of a page sleep or wait for an event, by id. Records do not contain it, so the latest steps of each delayed job are read. */
 export async function sleepersOf(
   stores: Pick<Stores, 'steps'>,
   jobs: readonly Pick<JobRecord, 'id' | 'status' | 'runAt'>[],
   now: number,
 ): Promise<ReadonlyMap<string, string>> {
   const sleepers = new Map<string, string>();
-  if (!stores.steps) return sleepers;
+  const { steps } = stores;
+  if (!steps) return sleepers;
   const later = jobs.filter(
     ({ status, runAt }) => (status === 'pending' || status === 'retrying') && runAt > now,
   );
   await forEach(later, async ({ id }) => {
-    const [why] = whySleeps(await stepsOf(stores, id, now), now);
+    const found = await steps.read(nameOfJob(id));
+    const views = stepsIn(found?.text ?? null).map((step) => viewOf(step, now));
+    const [why] = whySleeps(views, now);
     if (why !== undefined) sleepers.set(id, why);
   });
   return sleepers;

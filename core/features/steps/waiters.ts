@@ -5,7 +5,8 @@ import { LongshoreError } from '../../base/errors.ts';
 import type { StepStore } from '../../contract/derived/steps.ts';
 import { forEach } from '../../kit/parallel.ts';
 import { swap } from '../../kit/records/swap.ts';
-import { deliverTo, mostBytes, type WaitStep } from './log.ts';
+import { deliverTo } from './log.ts';
+import { mostBytes, type WaitStep } from './stored.ts';
 
 export interface EventWaiter {
   readonly id: string;

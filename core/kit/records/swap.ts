@@ -12,6 +12,8 @@ export interface Swap<T> {
   /** The new text; `null` = remove it, absent = leave it unchanged. */
   readonly text?: string | null;
   readonly endsAt?: number;
+  /** Awaited before the text is written. */
+  before?(): Promise<void>;
 }
 
 /**
@@ -27,11 +29,12 @@ export async function swap<T>(
 ): Promise<{ readonly answer: T; readonly now: StepText | null }> {
   let found = known === undefined ? await store.read(name) : known;
   for (let tries = 0; tries < mostTries; tries++) {
-    const { answer, text, endsAt } = change(found?.text ?? null);
+    const { answer, text, endsAt, before } = change(found?.text ?? null);
     if (text === undefined) return { answer, now: found };
     if (text === null) {
       if (found === null || (await store.remove(name, found.version))) return { answer, now: null };
     } else {
+      await before?.();
       const version = await store.write(name, text, found?.version ?? null, endsAt!);
       if (version !== null) return { answer, now: { text, version } };
     }

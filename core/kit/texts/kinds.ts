@@ -22,7 +22,9 @@ export function kindsOf<Place>(
   return {
     of(name: string): Kind<Place> {
       if (name.startsWith(keys.begin)) return keys;
-      return /^(job|event|result):/.test(name) ? steps : listed.find(({ begin }) => name.startsWith(begin))!;
+      return /^(job|piece|event|result):/.test(name)
+        ? steps
+        : listed.find(({ begin }) => name.startsWith(begin))!;
     },
     /** @param ofKind lists the texts of one kind */
     async list(

@@ -34,7 +34,7 @@ export function storesOf(
   clock: Clock,
   { mostSlots, mostWaiters }: TextLimits = {},
 ): DerivedStores & { readonly texts: TextStore } {
-  // Names of steps begin with `job:`, `event:` and `result:`; names of all other sections begin with a word and a slash.
+  // Names of steps begin with `job:`, `piece:`, `event:` and `result:`; names of all other sections begin with a word and a slash.
   const { read, write, remove, within } = sectionOf(texts, '');
   return {
     texts,

@@ -28,7 +28,7 @@ const kinds = kindsOf<Place>({
   steps: { pk: 'step#', shelf: '', text: 'state' },
 });
 /** These are never listed, and an index entry costs as much as the item. */
-const unlisted = /^(key\/|job:|event:|result:|limit\/h|batch\/[^lo]|audit-id\/)/;
+const unlisted = /^(key\/|job:|piece:|event:|result:|limit\/h|batch\/[^lo]|audit-id\/)/;
 
 function pkOf(name: string): string {
   const { begin, pk } = kinds.of(name);

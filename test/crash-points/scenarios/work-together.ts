@@ -145,6 +145,31 @@ export const workTogether: readonly Scenario[] = [
     askedMs: 10_000,
   },
   {
+    name: 'steps in pieces',
+    app: (did) => ({
+      jobs: [
+        defineJob({
+          name: 'job',
+          payload: anything,
+          async handle(_, ctx) {
+            const found: string[] = [];
+            for (const name of ['a', 'b', 'c', 'd']) {
+              const result = await ctx.step(name, () => {
+                did(name, ctx);
+                return name.padEnd(70_000);
+              });
+              found.push(result.trim());
+            }
+            did(`all of ${found}`, ctx);
+          },
+        }),
+      ],
+    }),
+    begin: (client) => client.enqueue(jobOf(client, 'job'), {}),
+    effects: ['a', 'b', 'c', 'd', 'all of a,b,c,d'],
+    order: [['a', 'b', 'c', 'd', 'all of a,b,c,d']],
+  },
+  {
     name: 'a job that waits for an event',
     app: (did) => ({
       jobs: [

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
-import { nameOfJob, stepsIn } from '../../../core/features/steps/log.ts';
+import { nameOfJob, stepsIn } from '../../../core/features/steps/stored.ts';
 import { connect, startWorker } from '../../../core/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { freshDatabase } from '../../services/postgres/schemas.ts';

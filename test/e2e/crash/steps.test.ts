@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { nameOfJob } from '../../../core/features/steps/log.ts';
+import { nameOfJob } from '../../../core/features/steps/stored.ts';
 import { connect, startWorker } from '../../../core/index.ts';
 import { freshDatabase } from '../../services/postgres/schemas.ts';
 import { startRedis } from '../../services/redis/server.ts';

@@ -1,8 +1,9 @@
 /** Steps move with their jobs, also when the move dies at any of its calls and is begun again. */
 
 import { describe, expect, it } from 'vitest';
-import { stepsIn } from '../../../core/features/steps/log.ts';
 import { copySteps, leaveSteps } from '../../../core/features/steps/move.ts';
+import { stepsOf } from '../../../core/features/steps/show.ts';
+import { stepsIn } from '../../../core/features/steps/stored.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import type { Fate } from './mortal.ts';
@@ -29,6 +30,43 @@ describe('steps of jobs that move', () => {
     expect(await run(goal, origin, clock)).toMatchObject({ steps: 2 });
     expect([await namesAt(origin, 'waits'), await namesAt(goal, 'waits')]).toEqual([['one', 'wait'], null]);
     expect(await emitAt(origin, clock)).toEqual(['waits']);
+  });
+
+  it('are in pieces on both sides when they are many, and leave none behind', async () => {
+    const clock = createVirtualClock();
+    const [origin, goal] = [memory({ clock }), memory({ clock })];
+    const late = await fill(origin, clock);
+    for (let n = 0; n < 30; n++)
+      await late.put(`s-${n}`, () => ({ name: `s-${n}`, at: clock.now(), value: 'x'.repeat(20_000) }));
+    const pieces = async ({ stores }: typeof origin) =>
+      (await stores!.texts!.list({ prefix: 'piece:', max: 100 })).map(({ name }) => name);
+    const before = await pieces(origin);
+    expect(before.length).toBeGreaterThan(1);
+    const shown = async ({ stores }: typeof origin) =>
+      (await stepsOf(stores!, 'waits', clock.now())).map(({ name }) => name);
+    const names = await shown(origin);
+    expect(names).toHaveLength(32);
+    await run(origin, goal, clock);
+    expect([await pieces(origin), await shown(goal)]).toEqual([[], names]);
+    await run(goal, origin, clock);
+    expect([await pieces(goal), await shown(origin)]).toEqual([[], names]);
+    // A removal that comes late, of the first move, would find none of them.
+    expect((await pieces(origin)).filter((name) => before.includes(name))).toEqual([]);
+    expect(await emitAt(origin, clock)).toEqual(['waits']);
+  });
+
+  it('keep a job where it is when a piece of them is missing', async () => {
+    const clock = createVirtualClock();
+    const [origin, goal] = [memory({ clock }), memory({ clock })];
+    const late = await fill(origin, clock);
+    for (const name of ['large', 'next'])
+      await late.put(name, () => ({ name, at: clock.now(), value: 'x'.repeat(70_000) }));
+    const texts = origin.stores!.texts!;
+    await texts.remove(await texts.list({ prefix: 'piece:', max: 1 }));
+    const moved = await run(origin, goal, clock);
+    expect(moved.refused).toMatchObject([{ id: 'waits' }]);
+    expect(moved.refused[0]!.error).toMatch(/^SIGNATURE: The stored text "piece:waits:/);
+    expect(await namesAt(goal, 'waits')).toBeNull();
   });
 
   it('keep a job where it is when the goal keeps none', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { StepStore } from '../../../core/contract/derived/steps.ts';
-import { deliverTo, nameOfJob, StepLog } from '../../../core/features/steps/log.ts';
+import { deliverTo, StepLog } from '../../../core/features/steps/log.ts';
+import { nameOfJob } from '../../../core/features/steps/stored.ts';
 import { deliver, register } from '../../../core/features/steps/waiters.ts';
 import { swap } from '../../../core/kit/records/swap.ts';
 import { day, hour, minute, second } from './kit.ts';

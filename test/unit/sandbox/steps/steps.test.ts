@@ -6,7 +6,7 @@ import { createInbox } from '../../../../core/features/sandbox/inbox.ts';
 import type { Isolate } from '../../../../core/features/sandbox/isolate.ts';
 import type { ToIsolate } from '../../../../core/features/sandbox/messages.ts';
 import { isolatedStep } from '../../../../core/features/steps/isolated.ts';
-import { nameOfJob } from '../../../../core/features/steps/log.ts';
+import { nameOfJob } from '../../../../core/features/steps/stored.ts';
 import type { HandlerContext } from '../../../../core/kernel/app/job.ts';
 import * as jobs from '../jobs.ts';
 import { createBench } from '../kit.ts';
