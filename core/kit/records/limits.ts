@@ -1,7 +1,6 @@
 /** A limit store over any table that can compare and swap. The rules are in limit-rules.ts. */
 
 import type { Clock } from '../../base/clock.ts';
-import { crypto } from '../../base/crypto.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import type {
   LimitState,
@@ -29,6 +28,7 @@ import {
   taken,
   woken,
 } from './limit-rules.ts';
+import { shortOwner } from './owner.ts';
 import { backOff } from './swap.ts';
 
 /** A name is a letter and the key of a limit or the id of a waiting job. If a text does not fit, the waiters with the highest ranks go. */
@@ -71,11 +71,7 @@ interface Change {
   reject(error: unknown): void;
 }
 
-/** Long owners are hashed: the token of a lease may be as long as a text of its own. */
-const shortest = <Slot extends TakenSlot>(slot: Slot): Slot =>
-  slot.owner.length <= 43
-    ? slot
-    : { ...slot, owner: crypto().createHash('sha256').update(slot.owner).digest('base64url') };
+const shortest = <Slot extends TakenSlot>(slot: Slot): Slot => ({ ...slot, owner: shortOwner(slot.owner) });
 
 export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   /** @param decide returns the new text; `null` = remove it */

@@ -10,6 +10,8 @@ export interface Entry {
   readonly id: string;
   /** The list is sorted by this text, ascending or descending. A record keeps it under another status. */
   readonly position: string;
+  /** The last entry of this call. The page ends after it, because the index has looked at enough. */
+  readonly stops?: boolean;
 }
 
 export interface Index {
@@ -17,6 +19,8 @@ export interface Index {
   next(after: string | null, count: number): Promise<readonly Entry[]>;
   readonly read: RecordTable['read'];
   isPosition(text: string): boolean;
+  /** The index does not cover the status of this query. */
+  readonly readsStatus?: boolean;
 }
 
 /** A page ends after this number of read records. */
@@ -29,7 +33,7 @@ const read = ['tenantId', 'idempotencyKey', 'schedule', 'idPrefix', 'worker', 'e
 export async function pageIn(index: Index, { after, ...filter }: RecordQuery, max: number): Promise<RowPage> {
   if (max < 1) return { rows: [], next: null };
   let position = after === undefined ? null : positionFrom(index, after);
-  const isNarrow = read.some((name) => filter[name] !== undefined);
+  const isNarrow = index.readsStatus || read.some((name) => filter[name] !== undefined);
   const rows: RecordRow[] = [];
   for (let looked = 0; ; ) {
     const count = isNarrow ? stepSize : max - rows.length;
@@ -41,7 +45,7 @@ export async function pageIn(index: Index, { after, ...filter }: RecordQuery, ma
       const row = found.get(entry.id);
       found.delete(entry.id); // it may be listed under two statuses
       if (row) rows.push(row);
-      if (rows.length === max) return { rows, next: cursorOf(position) };
+      if (rows.length === max || entry.stops) return { rows, next: cursorOf(position) };
     }
     if (entries.length < count) return { rows, next: null };
     if (looked >= mostRead) return { rows, next: cursorOf(position!) };

@@ -15,6 +15,7 @@ import type {
   Retention,
 } from '../../contract/store.ts';
 import { factsFrom, withLastLines } from './facts.ts';
+import { shortOwner } from './owner.ts';
 
 type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'chain' | 'maxAttempts';
 
@@ -102,7 +103,13 @@ export function begin(row: RecordRow | null, job: RecordedJob, start: AttemptSta
     return { row: cancelled(mine ? before : taken(before, at), at, guardedUntil), answer: isCancelled };
   }
   if (mine) return { row: null, answer: goesOn(before) };
-  const running = { status: 'processing', owner, attempt, startedAt: at, movedAt: at } as const;
+  const running = {
+    status: 'processing',
+    owner: shortOwner(owner),
+    attempt,
+    startedAt: at,
+    movedAt: at,
+  } as const;
   const by = worker === undefined ? null : { worker, ...(host !== undefined && { host }) };
   const begun: RecordRow = { ...taken(before, at), ...running, ...reopened, by };
   return { row: begun, answer: goesOn(begun) };
@@ -125,7 +132,7 @@ export function end(
   const { attempt, startedAt, endedAt: at } = report;
   const mine = runs(before, owner);
   // The end counts even if the start could not be recorded.
-  const unseen = !mine && before.owner !== owner && isNewer(before, { attempt, at: startedAt });
+  const unseen = !mine && !isOf(before, owner) && isNewer(before, { attempt, at: startedAt });
   // A cancelled job stays cancelled, unless it ran nevertheless and succeeded.
   const tooLate = before.status === 'cancelled' && report.outcome !== 'acked';
   if (!(mine || unseen) || tooLate) return counted ? lineOnly(before, report) : null;
@@ -133,7 +140,14 @@ export function end(
   const { agedFrom: _, ...open } = mine ? before : taken(before, startedAt);
   const attempts = counted ? withLine(open.attempts, report) : open.attempts;
   const done = counted ? attempt : attempt - 1;
-  const moved: RecordRow = { ...open, owner, attempt: done, startedAt: null, movedAt: at, attempts };
+  const moved: RecordRow = {
+    ...open,
+    owner: shortOwner(owner),
+    attempt: done,
+    startedAt: null,
+    movedAt: at,
+    attempts,
+  };
   if (runAt !== null) {
     if (before.cancelRequested) return cancelled({ ...moved, runAt }, at, runAt + longestInQueueMs);
     return { ...moved, runAt, status: done > 0 ? 'retrying' : 'pending', finishedAt: null };
@@ -176,7 +190,11 @@ export function cancel(row: RecordRow, at: number): Change<CancelResult> {
 
 /** Whether the attempt of this owner is running, as far as the record knows. */
 export const runs = (row: RecordRow, owner: string): boolean =>
-  row.status === 'processing' && row.owner === owner;
+  row.status === 'processing' && isOf(row, owner);
+
+/** Version 0.1.0 has stored owners of any length. */
+const isOf = (row: RecordRow, owner: string): boolean =>
+  row.owner === owner || row.owner === shortOwner(owner);
 
 export function recordOf(row: RecordRow): JobRecord {
   const { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt, attempts } = row;

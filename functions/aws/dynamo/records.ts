@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
@@ -10,6 +11,7 @@ import type { Dynamo, Item } from './sdk.ts';
 import {
   expiry,
   idOf,
+  listedAs,
   partitionKey,
   partitionOf,
   partitionsOf,
@@ -35,7 +37,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     return {
       pk: pkOf(id),
       version: randomUUID(),
-      [partitionKey]: partitionOf(status, shardOf(id, partitionsPerStatus)),
+      [partitionKey]: partitionOf(listedAs(status), shardOf(id, partitionsPerStatus)),
       [sortKey]: sortKeyOf(createdAt, id),
       queue,
       job,
@@ -61,15 +63,24 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     write: (row, over) => dynamo.call('recording', (api) => api.write(itemOf(row), over)),
 
     page: (query, max, past) =>
-      pageIn({ next: entriesOf(dynamo, query, past), read, isPosition: isSortKey }, query, max),
+      pageIn(
+        {
+          next: entriesOf(dynamo, query, past),
+          read,
+          isPosition: isSortKey,
+          readsStatus: query.status !== undefined && !finalStatuses.includes(query.status),
+        },
+        query,
+        max,
+      ),
 
     // DynamoDB itself removes keys and records that are past the store's own retention.
     async purge(past, now) {
       const where = '#finishedAt <= :past AND #guardedUntil <= :now';
       let count = 0;
       await dynamo.call('purging', (api) =>
-        forEach(finalStatuses.flatMap(partitionsOf), async (partition) => {
-          const values = { ':past': pastOf(statusOf(partition), past), ':now': now };
+        forEach([...finalStatuses, pending].flatMap(partitionsOf), async (partition) => {
+          const values = { ':past': pastOn(statusOf(partition), past), ':now': now };
           const items = await api.query({ partition, where, values, max: stepSize });
           // Removes only the version that was just read: the dead letter may have been retried since.
           const ids = items.map(({ pk }) => idOf(pk as string));
@@ -83,6 +94,21 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
   };
 }
 
+const pending: JobStatus = 'pending';
+/** As `pastOf`, for a shelf. */
+const pastOn = (shelf: string, past: Past) => pastOf(shelf === pending ? 'completed' : shelf, past);
+
+/** The condition for records of this status, or of all, that are shown. */
+function shownOn(shelf: string, status: JobStatus | undefined): string {
+  const [open, ended] = ['attribute_not_exists(#finishedAt)', '#finishedAt > :shown'];
+  if (shelf !== pending) return (finalStatuses as readonly string[]).includes(shelf) ? ended : '';
+  if (status === undefined) return `(${open} OR ${ended})`;
+  return status === 'completed' ? ended : open;
+}
+
+/** The most requests per partition and call: 8,000 entries. A shelf may hold a million completed jobs before the next open one. */
+const mostRequests = 8;
+
 const isSortKey = (text: string): boolean => /^\d{16,}#/.test(text);
 /** Sorts after the keys of all times. */
 const lastSortKey = ':';
@@ -90,7 +116,8 @@ const lastSortKey = ':';
 /** The index entries that match time, status, queue and job of the query. */
 function entriesOf(dynamo: Dynamo, query: RecordQuery, past: Past): Index['next'] {
   const { queue, job, status, createdFrom = 0, createdBefore = Infinity } = query;
-  const partitions = (status === undefined ? statuses : [status]).flatMap(partitionsOf);
+  const shelves = status === undefined ? statuses : new Set([status, listedAs(status)]);
+  const partitions = [...shelves].flatMap(partitionsOf);
   const from = sortKeyOf(Math.ceil(createdFrom));
   const to = createdBefore === Infinity ? lastSortKey : sortKeyOf(Math.ceil(createdBefore));
   return async (after, count) => {
@@ -99,23 +126,29 @@ function entriesOf(dynamo: Dynamo, query: RecordQuery, past: Past): Index['next'
     const found = await dynamo.call('listing', (api) =>
       Promise.all(
         partitions.map((partition) => {
-          const shown = pastOf(statusOf(partition), past);
+          const shown = shownOn(statusOf(partition), status);
           const where = [
             ...(queue === undefined ? [] : ['#queue = :queue']),
             ...(job === undefined ? [] : ['#job = :job']),
-            ...(shown === null ? [] : ['#finishedAt > :shown']),
+            ...(shown === '' ? [] : [shown]),
           ].join(' AND ');
-          const values = { ':queue': queue ?? null, ':job': job ?? null, ':shown': shown };
+          const shownAfter = shown.includes(':shown') ? pastOn(statusOf(partition), past) : null;
+          const values = { ':queue': queue ?? null, ':job': job ?? null, ':shown': shownAfter };
           // One more, because a range includes both ends.
-          return api.query({ partition, from, to: before, max: count + 1, where, values });
+          return api.query({ partition, from, to: before, max: count + 1, where, values, mostRequests });
         }),
       ),
     );
-    return found
+    const entries = found
       .flat()
-      .map(({ pk, [sortKey]: position }) => ({ id: idOf(pk as string), position: position as string }))
+      .map(({ pk, [sortKey]: place, more }) => ({
+        id: idOf(pk as string),
+        position: place as string,
+        stops: more !== undefined,
+      }))
       .filter(({ position }) => position < before)
-      .sort((a, b) => (a.position < b.position ? 1 : -1))
-      .slice(0, count);
+      .sort((a, b) => (a.position < b.position ? 1 : -1));
+    const stop = entries.findIndex(({ stops }) => stops);
+    return entries.slice(0, stop < 0 ? count : Math.min(count, stop + 1));
   };
 }

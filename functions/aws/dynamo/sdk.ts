@@ -23,6 +23,8 @@ export interface IndexQuery {
   readonly values?: Item;
   /** The most matches to return. @default all */
   readonly max?: number;
+  /** The most requests. If there is more, the last item has the attribute `more` and may not match. @default any number */
+  readonly mostRequests?: number;
   /** First sort key first. @default false */
   readonly forward?: boolean;
 }
@@ -84,13 +86,14 @@ async function openApi(options: DynamoTableOptions) {
       where = '',
       values = {},
       max,
+      mostRequests = Number.POSITIVE_INFINITY,
       forward = false,
     }: IndexQuery): Promise<Item[]> {
       const most = max ?? Number.POSITIVE_INFINITY;
       const found: Item[] = [];
       const names = { '#partition': partitionKey, '#sort': sortKey, ...namesIn(where) };
       let ExclusiveStartKey: Attributes | undefined;
-      do {
+      for (let requests = 1; requests <= mostRequests; requests++) {
         const answer = await client.send(
           new sdk.QueryCommand({
             TableName,
@@ -113,8 +116,9 @@ async function openApi(options: DynamoTableOptions) {
         );
         found.push(...(answer.Items ?? []).map(itemOf));
         ExclusiveStartKey = answer.LastEvaluatedKey;
-      } while (ExclusiveStartKey && found.length < most);
-      return found.slice(0, most);
+        if (!ExclusiveStartKey || found.length >= most) return found.slice(0, most);
+      }
+      return [...found, { ...itemOf(ExclusiveStartKey!), more: 1 }];
     },
     /** Waits until the table is ready. `shared`: another process may be creating it, too. */
     async create({ TimeToLiveSpecification, ...definition }: DynamoTable, shared: boolean): Promise<void> {

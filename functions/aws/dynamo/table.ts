@@ -4,7 +4,7 @@
  *
  * | pk                      | what                 | shelf                   | place                           |
  * |-------------------------|----------------------|-------------------------|---------------------------------|
- * | `job#<id>`              | record of a job      | `<status>#<0…7>`        | `<createdAt>#<id>`              |
+ * | `job#<id>`              | record of a job      | `pending#<0…7>`; `failed`, `expired` and `cancelled` have shelves of their own | `<createdAt>#<id>` |
  * | `key#<key>`             | idempotency key      |                         |                                 |
  * | `limit#k<key>`         | slots of a limit     | `limits#<0…7>`          | the key, as sortable.ts has it  |
  * | `limit#h<id>`           | limits of a waiting job |                      |                                 |
@@ -13,8 +13,9 @@
  * | `batch#<name>`          | a text of a batch    | `batches#<0…7>`         | the listed name, as sortable.ts has it |
  * | `text#<section>/<name>` | any other text: schedules, metrics, audit log, heartbeats | `texts#<0…7>` | the listed name, as sortable.ts has it |
  *
- * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status has eight partitions, and so do
- * texts, because one partition takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads the
+ * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. A shelf of records and of
+ * texts is eight partitions, because one partition takes only 1,000 writes a second. A change of the shelf costs two write units, so a record stays on
+ * the shelf `pending` unless it ends otherwise than completed. Version 0.1.0 had a shelf for each status. The index lags some milliseconds behind the table, so a list reads the
  * items that it finds there from the table.
  */
 
@@ -57,6 +58,10 @@ export function dynamoTable(name: string) {
 const key = (AttributeName: string, KeyType: 'HASH' | 'RANGE') => ({ AttributeName, KeyType });
 
 export const partitionsPerStatus = 8;
+
+/** The status whose partitions list a record. */
+export const listedAs = (status: JobStatus): JobStatus =>
+  status === 'failed' || status === 'expired' || status === 'cancelled' ? status : 'pending';
 
 export const pkOf = (id: string): string => `job#${id}`;
 export const idOf = (pk: string): string => pk.slice(pkOf('').length);

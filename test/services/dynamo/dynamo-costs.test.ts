@@ -12,6 +12,7 @@ import { createDynamoTable, dynamoStore, lambda } from '../../../functions/aws/i
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
 import { benchesHere } from '../aws/bench.ts';
+import { meterUnits } from './units.ts';
 
 const benches = benchesHere();
 const minute = 60_000;
@@ -30,6 +31,7 @@ async function open() {
   await createDynamoTable({ table, endpoint });
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const dynamo = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
+  const units = meterUnits(dynamo, new DynamoDBClient({ endpoint, region: 'us-east-1', credentials }));
   const requests: Record<string, number> = {};
   dynamo.middlewareStack.add(
     (next, { commandName = '' }) =>
@@ -64,6 +66,7 @@ async function open() {
     keyed,
     client,
     wholeStore,
+    units,
     /** Polls with a function that has just started. */
     async poll(of: Partial<Stores> = store()) {
       const { worker } = lambda(app, { backend, store: of, log: false });
@@ -94,6 +97,7 @@ describe('DynamoDB', () => {
     );
     expect(await t.poll()).toMatchObject({ done: 10 });
     const first = t.spent();
+    expect(t.units().write).toBe(50);
     await t.client.enqueueMany(
       t.job,
       Array.from({ length: 10 }, () => ({})),
@@ -119,12 +123,14 @@ describe('DynamoDB', () => {
     await t.client.enqueueMany(t.keyed, [{ n: 0 }]);
     await t.poll();
     t.spent();
+    t.units();
     await t.client.enqueueMany(
       t.keyed,
       Array.from({ length: 10 }, (_, n) => ({ n: n + 1 })),
     );
     await t.poll();
     expect(t.spent()).toEqual({ PutItemCommand: 50, GetItemCommand: 41 });
+    expect(t.units().write).toBe(70);
   });
 
   it('is asked for one item more where a job is paused', async () => {

@@ -249,32 +249,6 @@ describe('an item', () => {
   });
 });
 
-describe('a list', () => {
-  it('is newest first over all shelves and statuses', async () => {
-    const jobs = [];
-    for (let i = 0; i < 60; i++) {
-      clock.advance(10);
-      jobs.push(newJob());
-    }
-    await writer.enqueued(jobs);
-    for (const job of jobs.filter((_, i) => i % 3 === 0)) {
-      await writer.started(job, { owner: 'anna', attempt: 1, at: clock.now() });
-      if (jobs.indexOf(job) % 2 === 0) await writer.settled(job, 'anna', ended(1));
-    }
-    const newest = jobs.map(({ id }) => id).reverse();
-    const listed = (await stores.records.page({ max: 25 })).records;
-    expect(listed.map(({ id }) => id)).toEqual(newest.slice(0, 25));
-    expect(new Set(listed.map(({ status }) => status))).toEqual(
-      new Set(['pending', 'processing', 'completed']),
-    );
-    const pending = (await stores.records.page({ max: 5, status: 'pending', queue: 'mail', job: 'send' }))
-      .records;
-    expect(pending).toHaveLength(5);
-    expect(pending.every(({ status }) => status === 'pending')).toBe(true);
-    expect((await stores.records.page({ queue: 'other' })).records).toEqual([]);
-  });
-});
-
 describe('what goes wrong', () => {
   it('says that the table is missing, and what to do', async () => {
     const missing = dynamoStore({ table: 'nowhere', client });
