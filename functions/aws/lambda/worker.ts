@@ -30,6 +30,7 @@ import {
   type Worker,
   type WorkerOptions,
 } from './events.ts';
+import { createGathering } from './gather.ts';
 
 /** How many messages are released at once: eight requests of ten. */
 const releasedAtOnce = 80;
@@ -291,6 +292,7 @@ export function createBatch({
     host: env.AWS_LAMBDA_LOG_STREAM_NAME ?? 'unknown',
   };
   const halfMs = (endAt - startedAt) / 2;
+  const gathering = createGathering(running, clock);
   /** A released message of a standard queue is replaced by a copy, so Lambda may delete it. On a FIFO queue it stays. */
   const isReplaced = (item: Item, countAttempt: boolean): boolean =>
     !countAttempt && !backend.queues.of(item.lease.queue).fifo;
@@ -310,8 +312,9 @@ export function createBatch({
       const settler: AttemptPorts['settler'] = {
         // Lambda deletes the message once the function has answered.
         ack: async (acks) => acks.map(() => run.expiresAt > steadyNow(clock)),
-        nack(_, how) {
+        async nack(_, how) {
           replaced = isReplaced(item, how.countAttempt);
+          await gathering.wait();
           return backend.nack(lease, how);
         },
         abandon: backend.abandon,
@@ -328,6 +331,7 @@ export function createBatch({
         return false;
       } finally {
         running.delete(run);
+        gathering.look();
       }
     },
 

@@ -21,6 +21,13 @@ export interface Replaced {
   readonly notBefore: number | null;
 }
 
+/** A lease whose message is hidden and comes back. */
+interface Hidden {
+  readonly lease: JobLease;
+  readonly delayMs: number;
+  readonly countAttempt: boolean;
+}
+
 export interface Settler extends JobSettler {
   /** `false` for a lease that has ended, and for a copy that SQS has refused. Rejects if SQS refused all. */
   sendOn(replaced: readonly Replaced[]): Promise<boolean[]>;
@@ -86,12 +93,31 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
 
   const sendOnTogether = together(sendOn);
 
-  /** If a copy would lose its place in a group, the message itself becomes visible again. */
-  async function comeBack(mine: readonly JobLease[], delayMs: number, countAttempt: boolean) {
-    const counts = countAttempt ? null : refunds;
-    if (counts) await forEach(mine, (lease) => counts.add(receiptOf(lease).messageId));
-    return hide(mine, delayMs);
-  }
+  /**
+   * The messages themselves become visible again: retries, and those whose copy would lose its place in a group. `false` for a lease that
+   * has ended, and for a message that SQS has refused to hide. Rejects if SQS refused all.
+   */
+  const comeBack = (items: readonly Hidden[]): Promise<boolean[]> => {
+    const how = new Map(items.map((item) => [item.lease, item]));
+    return settle([...how.keys()], async (mine) => {
+      const uncounted = refunds ? mine.filter((lease) => !how.get(lease)!.countAttempt) : [];
+      await forEach(uncounted, (lease) => refunds!.add(receiptOf(lease).messageId));
+      const hidden = new Set<JobLease>();
+      try {
+        await hide(
+          mine,
+          (lease) => how.get(lease)!.delayMs,
+          (lease) => hidden.add(lease),
+        );
+      } catch (error) {
+        if (hidden.size === 0) throw error;
+        for (const lease of mine) if (!hidden.has(lease)) table.untake(lease);
+      }
+      return mine.map((lease) => hidden.has(lease));
+    });
+  };
+
+  const comeBackTogether = together(comeBack);
 
   async function sendOne(during: string, work: (api: SqsApi) => Promise<(Failure | null)[]>): Promise<void> {
     const [failure] = await call(during, work);
@@ -109,7 +135,7 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
       const isFifo = (lease: JobLease): boolean => addressOf(lease).fifo;
       const copied = leases.filter((lease) => !isFifo(lease));
       const [kept, sent] = await Promise.all([
-        settle(leases.filter(isFifo), (mine) => comeBack(mine, 0, false)),
+        comeBack(leases.filter(isFifo).map((lease) => ({ lease, delayMs: 0, countAttempt: false }))),
         sendOn(copied.map((lease) => ({ lease, attempts: lease.attempt - 1, notBefore: null }))),
       ]);
       const answers = { kept: kept.values(), sent: sent.values() };
@@ -122,7 +148,7 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
         const notBefore = delayMs > 0 ? clock.now() + delayMs : null;
         return sendOnTogether({ lease, attempts, notBefore });
       }
-      return settleOne(lease, (mine) => comeBack(mine, delayMs, countAttempt));
+      return comeBackTogether({ lease, delayMs, countAttempt });
     },
     async abandon(lease, why) {
       const { deadLetterUrl, fifo } = addressOf(lease);
@@ -142,10 +168,14 @@ export function createSettler(connection: Connection, refunds: RefundedDeliverie
       if (open.length === 0) return leases.map(() => false);
       const now = clock.now();
       const renewed = new Set<JobLease>();
-      await hide(open, leaseMs, (lease) => {
-        renewed.add(lease);
-        table.renewed(lease, now + Math.min(leaseMs, hideableMs(lease)));
-      });
+      await hide(
+        open,
+        () => leaseMs,
+        (lease) => {
+          renewed.add(lease);
+          table.renewed(lease, now + Math.min(leaseMs, hideableMs(lease)));
+        },
+      );
       return leases.map((lease) => renewed.has(lease));
     },
   };
@@ -228,13 +258,13 @@ function createSettleRequests({ clock, queues, call }: Connection) {
      */
     async hide(
       leases: readonly JobLease[],
-      hiddenMs: number,
+      hiddenMsOf: (lease: JobLease) => number,
       hidden: (lease: JobLease) => void = () => {},
     ): Promise<boolean[]> {
       const failures = await perQueue(leases, 'changing the visibility', (api, url) => ({
         entryOf: (lease) => ({
           ReceiptHandle: receiptOf(lease).handle,
-          VisibilityTimeout: Math.ceil(Math.min(hiddenMs, hideableMs(lease)) / 1000),
+          VisibilityTimeout: Math.ceil(Math.min(hiddenMsOf(lease), hideableMs(lease)) / 1000),
         }),
         request: (entries) => api.hide(url, entries),
       }));

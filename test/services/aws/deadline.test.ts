@@ -95,7 +95,7 @@ describe('messages that a function has no time for', () => {
     const { failed, requests } = await ended;
     expect(failed).toBe(10);
     expect(requests).toEqual({
-      ChangeMessageVisibilityBatchCommand: 10,
+      ChangeMessageVisibilityBatchCommand: 1,
       SendMessageBatchCommand: 30,
       DeleteMessageBatchCommand: 30,
     });
