@@ -1,6 +1,6 @@
 /** Fetches jobs for the free slots of a worker, until it stops. */
 
-import { sleep, steadyNow } from '../../base/clock.ts';
+import { type Clock, sleep, steadyNow } from '../../base/clock.ts';
 import type { Ack } from '../../contract/queue.ts';
 import type { AckGroups } from './ack-groups.ts';
 import { reap } from './chores.ts';
@@ -15,6 +15,19 @@ const longestBackoffMs = 1_000;
 const patience = 5;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Starts a clock for a call. The result says how long the worker waited for the answer, ms. An answer that comes in the same turn of the
+ * event loop, as from SQLite, took work and no waiting: jobs held ahead cannot hide it.
+ */
+function startWait(clock: Clock): () => number {
+  const startedAt = steadyNow(clock);
+  let waited = false;
+  setImmediate(() => {
+    waited = true;
+  });
+  return () => (waited ? steadyNow(clock) - startedAt : 0);
+}
 
 /** @param stopping aborts when the worker stops */
 export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, stopping: AbortSignal) {
@@ -33,9 +46,10 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
     const { queues, max } = asked;
     const kept = slots.promise(max);
     const askedAt = steadyNow(clock);
+    const waitedMs = startWait(clock);
     try {
       const { settled, leases } = await ackAndFetch(ended, { queues, max, leaseMs: settings.leaseMs });
-      slots.fetched(steadyNow(clock) - askedAt, leases.length, max);
+      slots.fetched(waitedMs(), leases.length, max);
       slots.answered(asked, leases);
       if (state.reason !== null) await slots.release(leases);
       else {
@@ -68,6 +82,7 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
         if (waking.signal.aborted) waking = new AbortController();
         fetching = true;
         const askedAt = steadyNow(clock);
+        const waitedMs = startWait(clock);
         const hadWork = wasFull || slots.busy() > 0;
         const leases = await backend.fetch({
           queues,
@@ -78,7 +93,7 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
           signal: waking.signal,
         });
         // Otherwise it may have waited for a job.
-        if (hadWork) slots.fetched(steadyNow(clock) - askedAt, leases.length, max);
+        if (hadWork) slots.fetched(waitedMs(), leases.length, max);
         slots.answered(asked, leases);
         if (isWhole) wasFull = leases.length === max;
         // Jobs of a dead worker count as work, and there may be no other worker to reap them.
