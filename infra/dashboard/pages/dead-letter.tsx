@@ -38,6 +38,7 @@ export function DeadLetterPage({ path: [id = ''] }: ViewProps) {
             <BulkButtons
               selection={{ ids: [id] }}
               words={`${detail.letter.job || 'no known job'} ${id}`}
+              backend={undefined}
               onAsk={setBulk}
             />
           </Head>
