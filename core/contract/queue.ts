@@ -172,6 +172,8 @@ export interface BackendLimits {
 export interface QueueBackend extends JobSender, JobSettler, JobSource {
   readonly name: string;
   readonly limits: BackendLimits;
+  /** The queue is in the memory of this process: another process that opens it gets an empty one. */
+  readonly inProcess?: true;
   close(): Promise<void>;
   /**
    * The time of a queue that all hosts share (epoch ms). It decides whether a message is due or expired, not the clock of a host. `tx` may be

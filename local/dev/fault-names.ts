@@ -44,12 +44,10 @@ export type FaultName = keyof typeof infos;
 /** These need a queue outside the worker's process, because jobs must survive a kill, and a second worker must reach them. */
 const needOthers: readonly FaultName[] = ['kill', 'freeze'];
 
-export const isAlone = ({ name }: QueueBackend): boolean => name === 'memory' || name === 'sync';
-
 /** The faults that can be caused with this app and backend. */
 export function faultInfos(app: App, backend: QueueBackend): readonly FaultInfo[] {
   if (backend.name === 'sync') return []; // it has no worker: each job runs where it is enqueued
-  const leftOut: FaultName[] = isAlone(backend) ? [...needOthers] : [];
+  const leftOut: FaultName[] = backend.inProcess ? [...needOthers] : [];
   if (process.platform === 'win32') leftOut.push('freeze');
   if (backend.now || app.clock !== systemClock) leftOut.push('skip-hour'); // time is not ours there
   return Object.entries(infos)

@@ -9,7 +9,7 @@ import { messageOf } from '../cli/errors.ts';
 import type { Session } from '../cli/session.ts';
 import { type ChannelEnd, connectPeer, type Peer } from '../fleet/processes.ts';
 import { aborted } from '../waiting.ts';
-import { faultInfos, isAlone } from './fault-names.ts';
+import { faultInfos } from './fault-names.ts';
 import type { Begin, DashboardCalls, Serve, SupervisorCalls, WorkerCalls } from './processes.ts';
 import { faultyWorker } from './worker-faults.ts';
 
@@ -60,7 +60,7 @@ async function serveWhenAsked(
   serve: ReturnType<typeof serving>,
 ): Promise<() => Promise<void>> {
   const { app } = await session.config();
-  const ready = { isAlone: isAlone(await session.backend()) };
+  const ready = { isAlone: (await session.backend()).inProcess === true };
   let close = async () => {};
   app.events.on(async ({ type }) => {
     if (type !== 'worker.started') return;

@@ -97,6 +97,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
 
   return {
     name: 'memory',
+    inProcess: true,
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     keepsOrder: () => true,
     stores: {

@@ -47,6 +47,8 @@ export function openDatabase(caller: string, options: SqliteFileOptions) {
   const rollback = db.prepare('ROLLBACK');
   return {
     version,
+    /** `:memory:` in any of SQLite's spellings. */
+    isInMemory: db.location() === null,
     prepare: (sql: string) => createStatement(db, sql),
     prepareAll: <Name extends string>(texts: Readonly<Record<Name, string>>) =>
       Object.fromEntries(

@@ -72,6 +72,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
 
   return {
     name: 'sqlite',
+    ...(db.isInMemory && { inProcess: true as const }),
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     keepsOrder: () => true,
     stores: {

@@ -60,8 +60,7 @@ export const dashboard = defineCommand({
     const first = link?.() ?? null;
     io.stdout.write(json ? `${JSON.stringify({ url, link: first })}\n` : `${first ?? url}\n`);
     if (link) note('The link works once, for 15 minutes. Enter prints another one, Ctrl-C ends.');
-    const { name } = await session.backend();
-    if (['memory', 'sync'].includes(name))
+    if ((await session.backend()).inProcess)
       note(
         'The queue of this config is in the memory of a process: nothing of another process is seen here.',
       );

@@ -63,9 +63,9 @@ export const enqueue = defineCommand({
     const runAt = later === null ? undefined : new Date(later);
     const options = given({ runAt, queue: wanted, priority, idempotencyKey, maxRetries });
     const { id, queue, duplicate } = await client.enqueue(job, payload, options);
-    if (client.backend.name === 'memory') {
+    if (client.backend.inProcess && client.backend.name !== 'sync') {
       input.note(
-        'Note: the memory backend ends with this process, and the job with it. Use sqlite to keep jobs.',
+        "Note: this queue is in memory and ends with this process, and the job with it. To keep jobs, use a file: sqlite('jobs.db').",
       );
     }
     if (duplicate) input.note('Note: this job is already enqueued, so nothing was added.');

@@ -6,7 +6,6 @@ import { tick } from '../../../core/features/schedules/tick.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
 import { isBackend } from '../../../core/kernel/enqueue/backends.ts';
 import type { WorkerSummary } from '../../../core/kernel/worker/options.ts';
-import { isAlone } from '../../dev/fault-names.ts';
 import { type LogLevel, levelOf, logLevels, logTo } from '../../log.ts';
 import { flag } from '../config/flags.ts';
 import { duration, given, integer, name, oneOf, processes, size } from '../config/values.ts';
@@ -229,10 +228,10 @@ async function runProcesses(
 
 /** A queue in the memory of a process would be another one in each. */
 function refuseAlone(backends: readonly (QueueBackend | null | undefined)[]): void {
-  const alone = backends.find((one) => one && isAlone(one));
+  const alone = backends.find((one) => one?.inProcess);
   if (!alone) return;
   throw usage(
-    `Backend "${alone.name}" keeps its jobs in the memory of one process, so --processes cannot be used. Leave it out, or use sqlite('jobs.db').`,
+    `Backend "${alone.name}" keeps its jobs in the memory of one process, and --processes starts several. Leave --processes out, or keep the jobs in a file: sqlite('jobs.db').`,
   );
 }
 

@@ -62,7 +62,9 @@ describe('enqueue', () => {
   it('warns that a queue in memory ends with it', async () => {
     const cwd = project({ 'longshore.config.ts': shopConfig.replace(/sqlite\(.*\)/, 'memory()') });
     const argv = ['enqueue', 'greet', '{"name":"Ada"}'];
-    expect((await cli(cwd, argv)).stderr).toMatch(/^Note: the memory backend ends with this process/);
+    expect((await cli(cwd, argv)).stderr).toMatch(
+      /^Note: this queue is in memory and ends with this process/,
+    );
     expect((await cli(cwd, [...argv, '--json'])).stderr).toBe('');
   });
 });
