@@ -1,8 +1,7 @@
 /** Thrown values as data that survives a structured clone, for the way between a worker and an isolate. */
 
+import { type ErrorCode, errorCodes } from './error-codes.ts';
 import {
-  type ErrorCode,
-  errorCodes,
   LongshoreError,
   type PayloadIssue,
   PermanentError,

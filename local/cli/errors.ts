@@ -1,6 +1,6 @@
 /** Errors of the command line: a code, a message and an exit code. */
 
-import { errorCodes } from '../../core/base/errors.ts';
+import { errorCodes } from '../../core/base/error-codes.ts';
 import { toError } from '../../core/base/failure.ts';
 import { withoutCredentials } from '../../core/base/mask.ts';
 

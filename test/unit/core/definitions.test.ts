@@ -2,13 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import {
-  errorCodes,
-  LongshoreError,
-  PermanentError,
-  RetryAfterError,
-  SnoozeError,
-} from '../../../core/base/errors.ts';
+import { errorCodes } from '../../../core/base/error-codes.ts';
+import { LongshoreError, PermanentError, RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { createApp } from '../../../core/features/table.ts';
 import { defineJob } from '../../../core/kernel/app/job.ts';

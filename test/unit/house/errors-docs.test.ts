@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { errorCodes } from '../../../core/base/errors.ts';
+import { errorCodes } from '../../../core/base/error-codes.ts';
 import { repositoryFiles } from '../../kit/files.ts';
 
 const root = resolve(import.meta.dirname, '../../..');

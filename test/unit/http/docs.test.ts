@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { errorCodes } from '../../../core/base/errors.ts';
+import { errorCodes } from '../../../core/base/error-codes.ts';
 import { connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
 import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
