@@ -60,7 +60,7 @@ const from10 = (s: string): string => `
   DROP TABLE ${s}.schedules, ${s}.audit;
   CREATE VIEW ${s}.schedules AS SELECT ''::text AS name, NULL::bigint AS next_at, ''::text AS version, ''::text AS body WHERE false;
   CREATE VIEW ${s}.audit AS SELECT 0::bigint AS at, ''::text AS id, ''::text AS entry WHERE false;
-  DROP FUNCTION ${s}.revive;`;
+  DROP FUNCTION ${s}.revive, ${s}.ended_ids;`;
 
 /** Creates or replaces all functions. */
 const functions = (s: string): string =>
@@ -105,7 +105,7 @@ const replicaIdentities = (s: string): string => `
   END $$;`;
 
 /** Increased with every change of `tables` and of the functions. */
-export const schemaVersion = 15;
+export const schemaVersion = 16;
 
 /** Creates everything in a new schema. @param s the schema's name, quoted */
 export const create = (s: string): string => `${tables(s)} ${functions(s)} ${replicaIdentities(s)}`;
