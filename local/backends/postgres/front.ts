@@ -4,7 +4,8 @@
  *
  * A floor is `{rank, time, queues}`. Jobs below `rank` were gone when it was made. A job that came since has a rank of at least `time`
  * plus its priority's share, so the scan looks at one short stretch for each priority, and at all from `rank` on. A job may still land
- * elsewhere: its transaction was open for long, or its old rank counts again after a change. It is found by the next whole scan.
+ * elsewhere: its transaction was open for long, or its old rank counts again after a change. So the database looks there from time to time,
+ * and scans from the start if any job is there.
  */
 
 import { mostAheadMs } from '../shared/groups.ts';
@@ -17,10 +18,13 @@ const priorities = 10;
 
 /** After a scan of fewer index pages the next one is whole, too. */
 export const fewPages = 16;
-/** A whole scan comes after this time at the latest. */
+/** A look below the floor comes after this time at the latest. */
 const longestMs = 1_000;
-/** Per index page of a whole scan: a page costs some 25 µs with the rows that it leads to, so whole scans take a twentieth of the time. */
+/** Per index page of a look: a page costs some 25 µs with the rows that it leads to, so looks take a twentieth of the time. */
 const msPerPage = 0.5;
+
+/** After this many waiting jobs a look below the floor ends. */
+const mostLooked = 1_000;
 
 /** Pages of indexes that this connection has read so far. */
 export const pagesRead = (s: string): string =>
@@ -83,6 +87,18 @@ export const frontFunctions = (s: string): string => `
       END IF;
     END LOOP;
   END $$;
+  -- Whether any job waits below the floor where the scan does not look, or very many wait below it. With a bitmap each page of the table is
+  -- read once. In the order of the index it would be read again and again, for nearly every job that is gone.
+  CREATE OR REPLACE FUNCTION ${s}.waits_below(open text[], now bigint, ageing bigint, floor bigint[]) RETURNS boolean LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = on SET jit = off AS $$
+  DECLARE
+    width bigint := now + ${mostAheadMs} - floor[2];
+  BEGIN
+    RETURN EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ANY (open) AND d.ready_at < floor[2]) OR (
+      SELECT count(*) = ${mostLooked} OR coalesce(bool_or(b.above < 0 OR ageing > width
+          AND (b.above >= ${priorities} * ageing OR b.above % nullif(ageing, 0) > width)), false)
+      FROM (SELECT r.rank - floor[2] AS above FROM ${s}.ready r WHERE r.queue = ANY (open) AND r.rank < floor[1] LIMIT ${mostLooked}) b);
+  END $$;
   -- The floor after a fetch that locked this many jobs. NULL = the next scan has to be whole.
   CREATE OR REPLACE FUNCTION ${s}.next_floor(now bigint, queues int, floor bigint[], seen int, most int, last bigint) RETURNS bigint[]
   LANGUAGE sql IMMUTABLE AS $$
@@ -95,7 +111,7 @@ export const frontFunctions = (s: string): string => `
 interface Known {
   /** As the database wrote it. */
   floor: string;
-  readonly wholeAt: number;
+  readonly lookedAt: number;
   readonly forMs: number;
   until: number;
 }
@@ -114,26 +130,30 @@ export function createFloors(steady: () => number = () => performance.now()) {
   return {
     /** For a fetch that begins now. Pass the result to `learn` with the answer. */
     use(queues: readonly string[]) {
-      const key = keyOf(queues);
-      const found = known.get(key);
-      const given = found && steady() < found.until ? found : null;
+      const found = known.get(keyOf(queues)) ?? null;
+      const isDue = !found || steady() >= found.until;
       return {
-        floor: given?.floor ?? null,
-        /** How long the floor counts, ms; `null` = the scan was whole. */
-        leftMs: () => given && Math.max(1, Math.ceil(given.until - steady())),
+        /** With a fourth number: the fetch looks below the floor first. */
+        floor: found && (isDue ? found.floor.replace('}', ',1}') : found.floor),
+        /** How long the floor counts, ms; `null` = the fetch looks at the whole queues. */
+        leftMs: () => (isDue ? null : Math.max(1, Math.ceil(found.until - steady()))),
+        isDue,
         looks,
       };
     },
-    /** @param floor `null` = the next scan has to be whole */
+    /**
+     * @param floor `null` = the next scan has to be whole
+     * @param pages of the look below the floor, or of the whole scan
+     */
     learn(
       queues: readonly string[],
-      used: { readonly floor: string | null; readonly looks: number },
+      used: { readonly floor: string | null; readonly isDue: boolean; readonly looks: number },
       floor: string | null,
       pages: number,
     ): void {
       const key = keyOf(queues);
       const before = known.get(key);
-      if (used.floor !== null) {
+      if (!used.isDue) {
         if (before?.floor !== used.floor) return; // another fetch has learned meanwhile
         if (floor === null) known.delete(key);
         else before.floor = floor;
@@ -141,15 +161,15 @@ export function createFloors(steady: () => number = () => performance.now()) {
         known.delete(key);
       } else {
         if (known.size >= mostLists) known.clear();
-        const wholeAt = steady();
+        const lookedAt = steady();
         const forMs = Math.min(longestMs, pages * msPerPage);
-        known.set(key, { floor, wholeAt, forMs, until: wholeAt + forMs });
+        known.set(key, { floor, lookedAt, forMs, until: lookedAt + forMs });
       }
     },
-    /** A job may have landed below a floor. Brings whole scans forward, but they may take at most half of the time. */
+    /** A job may have landed below a floor. Brings looks forward, but they may take at most half of the time. */
     lookBack(): void {
       looks++;
-      for (const one of known.values()) one.until = Math.min(one.until, one.wholeAt + one.forMs / 10);
+      for (const one of known.values()) one.until = Math.min(one.until, one.lookedAt + one.forMs / 10);
     },
   };
 }

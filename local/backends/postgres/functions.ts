@@ -107,8 +107,8 @@ const take = (s: string, spots: string, behind = ''): string => `
 
 /**
  * Settles the acks and leases the next jobs, in one step. The last row is no job: `turn` is the ms until the next delayed job is
- * ready, `body` the settled positions as text (NULL = all), `queue` the queues in which a job of a group became ready. After a scan of
- * many pages `attempt` is their number, and `id` the next floor.
+ * ready, `body` the settled positions as text (NULL = all), `queue` the queues in which a job of a group became ready. `attempt` is the
+ * number of pages of the scan, or of the look below the floor, and `id` the next floor.
  */
 const work = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text, ageing bigint,
@@ -143,6 +143,14 @@ const work = (s: string): string => `
       WHERE NOT EXISTS (SELECT FROM ${s}.queues n WHERE n.name = q AND n.paused));
     IF floor[3] <> cardinality(open) THEN
       floor := NULL; -- a queue was paused or resumed
+    ELSIF floor[4] IS NOT NULL THEN
+      IF ${s}.waits_below(open, now, ageing, floor) THEN
+        floor := NULL;
+        before := ${pagesRead(s)};
+      ELSE
+        floor := floor[1:3];
+        pages := ${pagesRead(s)} - before;
+      END IF;
     END IF;
     IF EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at BETWEEN ${since} AND now) THEN
       PERFORM ${s}.promote_groups(now, wanted);
@@ -176,7 +184,7 @@ const work = (s: string): string => `
         ${take(s, 'spots')}
       END IF;
     END IF;
-    pages := ${pagesRead(s)} - before;
+    pages := coalesce(pages, ${pagesRead(s)} - before);
     IF is_blocked OR promoted = ${mostPromoted} THEN
       next_floor := floor; -- some jobs were left behind
     ELSIF floor IS NOT NULL OR pages > ${fewPages} THEN

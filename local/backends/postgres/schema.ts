@@ -105,7 +105,7 @@ const replicaIdentities = (s: string): string => `
   END $$;`;
 
 /** Increased with every change of `tables` and of the functions. */
-export const schemaVersion = 16;
+export const schemaVersion = 17;
 
 /** Creates everything in a new schema. @param s the schema's name, quoted */
 export const create = (s: string): string => `${tables(s)} ${functions(s)} ${replicaIdentities(s)}`;

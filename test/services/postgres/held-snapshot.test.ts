@@ -9,9 +9,10 @@ import { median } from '../../bench/kit/bench.ts';
 import { message } from '../sqlite/messages.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { createExplainer, type Explainer } from './explain.ts';
+import { runSql } from './load.ts';
 
 const gone = 30_000;
-/** A scan from the start looks at some 700. */
+/** A scan from the start looks at thousands. */
 const pagesOfLanes = 40;
 
 let cluster: Cluster;
@@ -29,7 +30,12 @@ const cases = {
 
 const request = { max: 10, leaseMs: 600_000 };
 const enqueue = (count: number, change: Partial<Contract.OutgoingMessage> = {}) =>
-  backend.enqueue(Array.from({ length: count }, () => message({ id: uuidv7(systemClock.now()), ...change })));
+  backend.enqueue(
+    // Jobs of all priorities lie beside each other in the table, but not in the index.
+    Array.from({ length: count }, (_, n) =>
+      message({ id: uuidv7(systemClock.now()), ...(count > 1 && { priority: n % 10 }), ...change }),
+    ),
+  );
 /** Waits for up to 4 s for a job. */
 const take = (queues: readonly string[], waitMs = 4_000) => backend.fetch({ ...request, queues, waitMs });
 const ack = (leases: readonly Contract.JobLease[]) => backend.ack(leases.map((lease) => ({ lease })));
@@ -84,6 +90,17 @@ describe('After many jobs have gone under a held snapshot', () => {
   it.each(Object.entries(cases))('a fetch of %s looks at a few pages more than before', async (_, one) => {
     const pages = await pagesOfFetch(one.queues, one.change);
     expect(pages).toBeLessThan(one.before + pagesOfLanes * one.queues.length);
+  });
+
+  it('a look below the floor reads each page once', async () => {
+    const size = `pg_relation_size('longshore.ready') + pg_relation_size('longshore.ready_rank')`;
+    const [total] = await runSql(url, `SELECT (${size})::int / 8192 AS pages`);
+    const look = `SELECT longshore.waits_below('{default}', $1, 3600000, ARRAY[9e18, $1, 1]::bigint[]) AS found`;
+    const { pages } = await explainer.during(async () => {
+      expect((await explainer.pool.query(look, [Date.now()])).rows).toEqual([{ found: false }]);
+    });
+    expect(pages).toBeGreaterThan(gone / 200);
+    expect(pages).toBeLessThan((total as { pages: number }).pages + 20);
   });
 });
 

@@ -96,8 +96,8 @@ describe('migrating', () => {
   });
 
   it.each([
-    [9, /version 16, got 9: no release has made it/],
-    [99, /version 16 or older, got 99: a newer Longshore has migrated it/],
+    [9, /version 17, got 9: no release has made it/],
+    [99, /version 17 or older, got 99: a newer Longshore has migrated it/],
   ])('refuses a schema of version %i', async (version, message) => {
     const { url } = database;
     await runSql(

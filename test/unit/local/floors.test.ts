@@ -27,16 +27,17 @@ describe('The floor of a fetch', () => {
     expect(fetch('{2,2,2}', fewPages)).toBeNull();
   });
 
-  it('counts for half a millisecond per page, and for a second at most', () => {
+  it('counts for half a millisecond per page, and for a second at most, until a fetch looks below it', () => {
     const { fetch, advance } = floorsAt();
     fetch('{1,1,2}', 100);
     advance(49);
     expect(fetch('{2,2,2}', 1)).toBe('{1,1,2}');
     advance(1);
-    expect(fetch('{3,3,2}', 100_000)).toBeNull();
+    expect(fetch('{3,3,2}', 100_000)).toBe('{2,2,2,1}');
     advance(999);
     expect(fetch('{4,4,2}', 1)).toBe('{3,3,2}');
     advance(1);
+    expect(fetch('{5,5,2}', fewPages)).toBe('{4,4,2,1}');
     expect(fetch(null, 1)).toBeNull();
   });
 
@@ -71,7 +72,8 @@ describe('The floor of a fetch', () => {
     expect(floors.use(queues).floor).toBe('{1,1,2}');
     expect(floors.use(queues).leftMs()).toBe(1);
     advance(1);
-    expect(floors.use(queues).floor).toBeNull();
+    expect(floors.use(queues)).toMatchObject({ floor: '{1,1,2,1}', isDue: true });
+    expect(floors.use(queues).leftMs()).toBeNull();
   });
 
   it('is not learned from a scan during which a job may have landed below it', () => {
