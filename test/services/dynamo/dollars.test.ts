@@ -41,11 +41,11 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Per job, of jobs that run one after the other in a function that has started. */
-async function spentBy(kind: Kind): Promise<{ write: number; read: number }> {
+async function spentBy(kind: Kind, waits = false): Promise<{ write: number; read: number }> {
   const bench = await benches.open({ attributes: { VisibilityTimeout: '360' } });
   const { clock } = bench.time;
   const { endpoint } = server;
-  const table = `dollars-${kind}`;
+  const table = `dollars-${kind}-${waits}`;
   await createDynamoTable({ table, endpoint });
   const how = {
     endpoint,
@@ -74,15 +74,35 @@ async function spentBy(kind: Kind): Promise<{ write: number; read: number }> {
     await client.enqueue(kinds[kind], { n: ++n });
     expect(await poller.poll(minute)).toMatchObject({ done: 1 });
   }
-  await runOne();
+  async function waitOnce(): Promise<void> {
+    await bench.time.advance(minute);
+    expect(await poller.poll(minute)).toMatchObject({ done: 1 }); // it has gone back as a copy
+  }
+  if (waits) {
+    const slots = Array.from({ length: 10 }, (_, i) => ({
+      ...{ key: `job:${kind}:concurrency`, limit: 10, holder: `other-${i}`, owner: 'o' },
+      ...{ holdMs: 100 * minute, rank: 0, queue: 'mail' },
+    }));
+    await store.limits!.take(slots);
+    await client.enqueue(kinds[kind], { n: 0 });
+  }
+  const one = waits ? waitOnce : runOne;
+  await one();
   units();
-  for (let i = 0; i < 10; i++) await runOne();
+  for (let i = 0; i < 10; i++) await one();
   const { write, read } = units();
   return { write: write / 10, read: read / 10 };
 }
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/aws.md'), 'utf8');
 const price = (of: string) => Number(new RegExp(`\\| ${of} \\| \\$(\\S+) \\|`).exec(page)?.[1]);
+
+const rowOf = (label: string) => page.split('\n').find((line) => line.startsWith(`| ${label} | 0.`));
+function row(label: string, requests: number, write: number, read: number): string {
+  const dollars =
+    requests * price('a request of SQS') + write * price('a write unit') + read * price('a read unit');
+  return `| ${label} | ${requests} | ${write} | ${read} | ${dollars.toFixed(2)} |`;
+}
 
 it.each([
   ['with `dynamoStore()`', 'plain'],
@@ -93,8 +113,11 @@ it.each([
   ['at a smooth `rate` that has room', 'rate'],
 ] as const)('the page tells the dollars of a job %s', async (label, kind) => {
   const { write, read } = await spentBy(kind);
-  const dollars =
-    0.3 * price('a request of SQS') + write * price('a write unit') + read * price('a read unit');
-  const row = `| ${label} | 0.3 | ${write} | ${read} | ${dollars.toFixed(2)} |`;
-  expect(page.split('\n').find((line) => line.startsWith(`| ${label} | 0.3 |`))).toBe(row);
+  expect(rowOf(label)).toBe(row(label, 0.3, write, read));
+});
+
+it('the page tells the dollars of a job that goes back because its limit is full', async () => {
+  const { write, read } = await spentBy('concurrency', true);
+  const label = 'each time that it goes back because its limit is still full';
+  expect(rowOf(label)).toBe(row(label, 0.4, write, read));
 });
