@@ -7,7 +7,13 @@ import { didYouMean } from '../base/nearest.ts';
 import type { App } from '../kernel/app/app.ts';
 import { refuseInsideIsolate } from '../kernel/app/isolation.ts';
 import { type Backends, isBackend, jobsOn, queuesOn } from '../kernel/enqueue/backends.ts';
-import { settingsOf, type WorkerOptions, type WorkerSummary } from '../kernel/worker/options.ts';
+import {
+  namesOf,
+  type Queues,
+  settingsOf,
+  type WorkerOptions,
+  type WorkerSummary,
+} from '../kernel/worker/options.ts';
 import type { Worker } from '../kernel/worker/state.ts';
 import { startOne, startOnly } from '../kernel/worker/worker.ts';
 import type { RoutingOptions } from './client.ts';
@@ -49,7 +55,7 @@ async function startEach(app: App, options: EachWorkerOptions): Promise<Worker> 
   const starts = [...client.backends].flatMap(([name, own]) => {
     if (backendName !== undefined && backendName !== name) return [];
     const queues = queuesAt(app, name, queuesOn(app, name, failover), options);
-    if (queues.length === 0 && backendName === undefined) return [];
+    if (namesOf(queues).length === 0 && backendName === undefined) return [];
     const settings = settingsOf(app, { ...rest, backend: own.backend, queues }, jobsOn(app, name, failover));
     return [{ settings, client: viewOf(client, name) }];
   });
@@ -64,10 +70,13 @@ function queuesAt(
   name: string,
   own: readonly string[],
   { queues, backendName }: EachWorkerOptions,
-): readonly string[] {
+): Queues {
   if (queues === undefined) return own;
-  if (backendName !== undefined) return queues;
-  return queues.filter((queue) => own.includes(queue) || (name === 'default' && !app.queues.includes(queue)));
+  if (backendName !== undefined || typeof queues !== 'object' || queues === null) return queues;
+  const isHere = (queue: string) =>
+    own.includes(queue) || (name === 'default' && !app.queues.includes(queue));
+  if (Array.isArray(queues)) return queues.filter(isHere);
+  return Object.fromEntries(Object.entries(queues).filter(([queue]) => isHere(queue)));
 }
 
 function together(workers: readonly Worker[]): Worker {

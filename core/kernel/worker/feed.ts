@@ -37,14 +37,13 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
   const { clock, events } = app;
   /** Ends the wait of the current fetch. */
   let waking = new AbortController();
-  let fetching = false;
 
   /** Acks, and also fetches jobs for the free slots in the same call if the queue can. */
   async function refill(ended: readonly Ack[]): Promise<boolean[]> {
-    const asked = !ackAndFetch || fetching || state.reason !== null ? null : slots.ask();
+    const asked = !ackAndFetch || state.reason !== null ? null : slots.ask(false);
     if (!ackAndFetch || !asked) return backend.ack(ended);
     const { queues, max } = asked;
-    const kept = slots.promise(max);
+    const kept = slots.promise(asked);
     const askedAt = steadyNow(clock);
     const waitedMs = startWait(clock);
     try {
@@ -67,29 +66,37 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
     let failures = 0;
     let failedAt = 0;
     let wasFull = false;
+    /** No job has ended since the queues with room were found empty. */
+    let isQuiet = false;
     while (state.reason === null) {
       // With free slots fetch at once. To fill only the buffer, wait until half of it is empty, so that fetches stay large.
       // If acks are being sent, they bring the next leases with them.
-      const asked = slots.ask();
+      const asked = slots.ask(true);
       const refilled = ackAndFetch !== undefined && acks.busy;
-      if (!asked || refilled || !slots.isLow()) {
+      if (!asked || refilled) {
         await space();
         continue;
       }
-      const { queues, max, isWhole } = asked;
+      const { queues, max, isOpen, isWhole, emptyForMs } = asked;
+      // Others are busy and need a fetch soon, and to end a wait costs some backends a connection.
+      const isPart = isOpen && !isWhole;
+      if (isPart && !isQuiet && emptyForMs > 0) {
+        isQuiet = await space(emptyForMs);
+        continue;
+      }
       try {
         const onePass = settings.once || (settings.untilIdle && slots.busy() === 0);
         if (waking.signal.aborted) waking = new AbortController();
-        fetching = true;
+        slots.asking(queues);
         const askedAt = steadyNow(clock);
         const waitedMs = startWait(clock);
-        const hadWork = wasFull || slots.busy() > 0;
+        const hadWork = wasFull || slots.haveWork(queues);
         const leases = await backend.fetch({
           queues,
           max,
           leaseMs: settings.leaseMs,
           // No wait after a failure, so that `backend.recovered` comes at once and not with the next job.
-          waitMs: onePass || !isWhole || failures > 0 ? 0 : waitMs,
+          waitMs: onePass || !isOpen || (isPart && !isQuiet) || failures > 0 ? 0 : waitMs,
           signal: waking.signal,
         });
         // Otherwise it may have waited for a job.
@@ -113,23 +120,33 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
         const backoffMs = Math.min(longestBackoffMs, 100 * 2 ** Math.min(failures - 1, 10));
         await sleep(clock, backoffMs * (0.5 + app.random() / 2), stopping);
       } finally {
-        fetching = false;
+        slots.asking(null);
+        isQuiet = false;
       }
       await nextTurn(); // timers, renewals and signals must get their turn
     }
   }
 
-  /** Resolves one turn after a job has ended, so that one fetch replaces all jobs of that turn. Also resolves when the worker stops. */
-  const space = () =>
-    new Promise<void>((resolve) => {
-      const wake = () => {
+  /**
+   * Resolves one turn after a job has ended, so that one fetch replaces all jobs of that turn. Also resolves when the worker stops, and after
+   * `withinMs` with true.
+   */
+  const space = (withinMs?: number) =>
+    new Promise<boolean>((resolve) => {
+      const end = (isLate: boolean) => {
         slots.listen(null); // at once, because a drain may listen next
         stopping.removeEventListener('abort', wake);
-        resolve();
+        cancel();
+        resolve(isLate);
       };
+      const wake = () => end(false);
+      const cancel = withinMs === undefined ? () => {} : clock.after(withinMs, () => end(true));
       slots.listen(wake);
       stopping.addEventListener('abort', wake);
-    }).then(nextTurn);
+    }).then(async (isLate) => {
+      await nextTurn();
+      return isLate;
+    });
 
   return { run, refill, wake: () => waking.abort() };
 }

@@ -1,5 +1,5 @@
 import { checkOptions, checkQueue, type OptionKinds } from '../../base/checks.ts';
-import { config } from '../../base/errors.ts';
+import { config, shown } from '../../base/errors.ts';
 import { type Outcome, type StopReason, tellWarning } from '../../base/events.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { Stores } from '../../contract/store.ts';
@@ -7,13 +7,19 @@ import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
 import { refuse } from '../enqueue/abilities.ts';
 
+/** Names of queues, or the slots of each. */
+export type Queues = readonly string[] | Readonly<Record<string, number>>;
+
 export interface WorkerOptions {
   readonly backend: QueueBackend;
   /** Stores for state that the backend does not keep itself. */
   readonly store?: Partial<Stores>;
-  /** The queues to take from. The event `backend.warning` reports a queue that the app does not name. @default all queues of the app */
-  readonly queues?: readonly string[];
-  /** How many jobs run at the same time. @default 10 */
+  /**
+   * The queues to take from. `{ import: 4, mail: 4 }` = each has its own slots: it never runs more jobs at the same time, and never fewer because of
+   * another queue. The event `backend.warning` reports a queue that the app does not name. @default all queues of the app, which share all slots
+   */
+  readonly queues?: Queues;
+  /** How many jobs run at the same time. With slots per queue they run as many as these slots. @default 10, or the sum of the slots */
   readonly concurrency?: number;
   /**
    * The most jobs that are fetched before a slot is free; their leases are renewed while they wait. Within it the worker tunes itself: it
@@ -43,7 +49,12 @@ export interface WorkerOptions {
 }
 
 export interface WorkerSettings
-  extends Required<Omit<WorkerOptions, 'store' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs' | 'testing'>> {
+  extends Required<
+    Omit<WorkerOptions, 'store' | 'queues' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs' | 'testing'>
+  > {
+  readonly queues: readonly string[];
+  /** The slots of each queue; `null` = the queues share all of them. */
+  readonly slots: ReadonlyMap<string, number> | null;
   readonly maxJobs: number;
   readonly maxMemoryBytes: number;
   readonly maxRuntimeMs: number | null;
@@ -116,6 +127,29 @@ const mostPrefetch = 10_000;
 /** A job does not wait longer for a slot of this worker, because another worker may have one. */
 const longestAheadMs = 100;
 
+export const namesOf = (queues: Queues): readonly string[] =>
+  Array.isArray(queues) ? queues : Object.keys(queues);
+
+/** Throws `CONFIG`. `null` = the queues share the slots. */
+function slotsOf(queues: Queues, concurrency: number | undefined): ReadonlyMap<string, number> | null {
+  if (Array.isArray(queues)) return null;
+  const slots = new Map(Object.entries(queues));
+  for (const [queue, count] of slots)
+    if (!Number.isSafeInteger(count) || count < 1)
+      throw config(
+        `Expected the slots of queue "${queue}" to be an integer of 1 or more, got ${shown(count)}. Leave the queue out if this worker takes no jobs from it.`,
+      );
+  const sum = sumOf(slots);
+  if (concurrency !== undefined && sum > concurrency)
+    throw config(
+      `The queues have ${sum} slots together, but concurrency of startWorker() is ${concurrency}. Raise it to ${sum}, leave it out, or give the queues fewer slots.`,
+    );
+  return slots;
+}
+
+const sumOf = (slots: ReadonlyMap<string, number>): number =>
+  [...slots.values()].reduce((sum, count) => sum + count, 0);
+
 const longestOf = (jobs: readonly Job[]): number => Math.max(0, ...jobs.map(({ timeoutMs }) => timeoutMs));
 
 /** Throws `CONFIG`. The abilities of the backend are checked in `connect()`, not here. @param jobs the jobs that may run on this backend */
@@ -125,18 +159,24 @@ export function settingsOf(
   jobs: Iterable<Job> = app.jobs.values(),
 ): WorkerSettings {
   checkOptions('startWorker()', options, workerKinds);
-  const { backend, concurrency = 10, leaseMs = 30_000, renew = true, drainMs = 10_000 } = options;
+  const { backend, concurrency, leaseMs = 30_000, renew = true, drainMs = 10_000 } = options;
   const {
-    queues = app.queues,
+    queues: given = app.queues,
     prefetch = mostAhead,
     once = false,
     untilIdle = false,
     signals = [],
   } = options;
   const { maxJobs = Infinity, maxMemoryBytes = Infinity, maxRuntimeMs = null, testing } = options;
+  if (typeof given !== 'object' || given === null)
+    throw config(
+      `Expected queues of startWorker() to be a list of names or the slots of each, such as { mail: 4 }, got ${shown(given)}.`,
+    );
+  const queues = namesOf(given);
   if (queues.length === 0)
     throw config('A worker needs at least one queue, got none. Define a job or name queues.');
   for (const queue of queues) checkQueue(queue);
+  const slots = slotsOf(given, concurrency);
   const unknown = queues.find((queue) => !app.queues.includes(queue));
   if (unknown !== undefined) void tellUnnamed(app, backend.name, unknown);
   if (prefetch > mostPrefetch)
@@ -148,7 +188,8 @@ export function settingsOf(
   return {
     backend,
     queues,
-    concurrency,
+    slots,
+    concurrency: slots ? sumOf(slots) : (concurrency ?? 10),
     prefetch,
     leaseMs,
     renew,

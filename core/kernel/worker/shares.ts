@@ -6,6 +6,7 @@
 import { steadyNow } from '../../base/clock.ts';
 import type { JobLease } from '../../contract/queue.ts';
 import type { Run } from '../attempt/run.ts';
+import type { Room } from './lanes.ts';
 import type { WorkerState } from './state.ts';
 
 /** A queue that had no jobs is not asked alone again for this time. */
@@ -15,9 +16,15 @@ const emptyMs = 20;
 export interface Asked {
   readonly queues: readonly string[];
   readonly max: number;
-  /** All queues are asked. Only such a fetch waits for jobs, or says that there are none. */
+  /** All queues with room are asked. Only such a fetch waits for jobs. */
+  readonly isOpen: boolean;
+  /** All queues are asked. Only such a fetch says that there are no jobs. */
   readonly isWhole: boolean;
+  /** For how long its queues still count as empty, if each was found so. */
+  readonly emptyForMs: number;
 }
+
+const leastOf = (rooms: readonly number[]): number => rooms.reduce((least, room) => Math.min(least, room));
 
 export type Shares = ReturnType<typeof shareSlots>;
 
@@ -26,7 +33,7 @@ export function shareSlots(state: WorkerState) {
   const { clock } = app;
   const { queues } = settings;
   const emptyUntil = new Map<string, number>();
-  /** The queues that filled the last fetch of all queues: they have more jobs, and the others were perhaps not reached. */
+  /** The queues that filled the last open fetch of them: they have more jobs, and the others were perhaps not reached. */
   let crowded: ReadonlySet<string> = new Set();
 
   function count(runs: Iterable<Run>): Map<string, number> {
@@ -36,24 +43,51 @@ export function shareSlots(state: WorkerState) {
   }
 
   return {
-    /** @param room how many jobs may be fetched @param total how many may be held, in slots and ahead */
-    ask(room: number, total: number): Asked {
-      const whole = { queues, max: room, isWhole: true };
-      if (queues.length === 1 || crowded.size === 0) return whole;
+    /**
+     * `max` is the smallest room, because the backend may answer with jobs of one queue only.
+     * @param open the lanes with room, at least one @param isOpen no other lane has room
+     */
+    ask(open: readonly Room[], isOpen: boolean): Asked {
+      const asked = open.flatMap(({ lane }) => lane.queues);
+      const max = leastOf(open.map(({ room }) => room));
+      const whole = { queues: asked, max, isOpen, isWhole: asked.length === queues.length, emptyForMs: 0 };
+      if (queues.length === 1) return whole;
       const now = steadyNow(clock);
+      if (!whole.isWhole)
+        whole.emptyForMs = Math.max(0, leastOf(asked.map((queue) => (emptyUntil.get(queue) ?? 0) - now)));
+      if (crowded.size === 0) return whole;
       const counts = count([...running, ...state.buffer]);
       const heldOf = (queue: string) => counts.get(queue) ?? 0;
-      const mayHave = queues.filter((queue) => (emptyUntil.get(queue) ?? 0) <= now);
-      const active = queues.filter((queue) => heldOf(queue) > 0 || mayHave.includes(queue));
-      const share = Math.max(1, Math.floor(total / active.length));
-      const short = mayHave.filter((queue) => heldOf(queue) < share && !crowded.has(queue));
-      if (short.length === 0) return whole;
-      const missing = short.reduce((sum, queue) => sum + share - heldOf(queue), 0);
-      return { queues: short, max: Math.min(room, missing), isWhole: false };
+      const mayHave = (queue: string) => (emptyUntil.get(queue) ?? 0) <= now;
+      const short = open.flatMap(({ lane, room }) => {
+        const active = lane.queues.filter((queue) => heldOf(queue) > 0 || mayHave(queue));
+        const share = Math.max(1, Math.floor((lane.slots + lane.ahead) / active.length));
+        const below = active.filter(
+          (queue) => mayHave(queue) && heldOf(queue) < share && !crowded.has(queue),
+        );
+        const missing = below.reduce((sum, queue) => sum + share - heldOf(queue), 0);
+        return below.length === 0 ? [] : [{ queues: below, max: Math.min(room, missing) }];
+      });
+      // An empty queue with few slots must not make the fetches for the others small.
+      const full = open.filter(({ lane }) => lane.queues.some(mayHave));
+      const parts =
+        short.length > 0 ? short : full.map(({ lane, room }) => ({ queues: lane.queues, max: room }));
+      const some = parts.flatMap((part) => part.queues);
+      if (some.length === 0 || some.length === asked.length) return whole;
+      return {
+        queues: some,
+        max: leastOf(parts.map((part) => part.max)),
+        isOpen: false,
+        isWhole: false,
+        emptyForMs: 0,
+      };
     },
-    answered({ queues: asked, max, isWhole }: Asked, leases: readonly JobLease[]): void {
-      // A backend may bring only half of a large fetch at once.
-      if (isWhole) crowded = new Set(leases.length * 2 < max ? [] : leases.map(({ queue }) => queue));
+    answered({ queues: asked, max, isOpen, isWhole }: Asked, leases: readonly JobLease[]): void {
+      if (isOpen) {
+        // A backend may bring only half of a large fetch at once.
+        const filling = leases.length * 2 < max ? [] : leases.map(({ queue }) => queue);
+        crowded = new Set([...[...crowded].filter((queue) => !asked.includes(queue)), ...filling]);
+      }
       if (isWhole || leases.length === max) return;
       const until = steadyNow(clock) + emptyMs;
       for (const queue of asked)

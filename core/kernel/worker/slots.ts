@@ -9,8 +9,8 @@ import { Run, steadyAheadMs } from '../attempt/run.ts';
 import { isFailure } from '../attempt/verdict.ts';
 import { attempt } from '../flow.ts';
 import type { AckGroups } from './ack-groups.ts';
-import { measureAhead } from './ahead.ts';
 import { mayEndProcess, runningAlone } from './alone.ts';
+import { createLanes, type Lane } from './lanes.ts';
 import { type Asked, shareSlots } from './shares.ts';
 import type { WorkerState } from './state.ts';
 
@@ -23,17 +23,17 @@ const mostPerTurn = 64;
 
 export type Slots = ReturnType<typeof createSlots>;
 
-/** @param idle called when the last job has ended, if the worker has `untilIdle` */
-export function createSlots(state: WorkerState, acks: AckGroups, idle: () => void) {
+/** @param wake ends the wait of the current fetch: another one is needed */
+export function createSlots(state: WorkerState, acks: AckGroups, wake: () => void) {
   const { app, settings, client, running, ended, counts, numbers } = state;
   const { backend, concurrency, aheadMs } = settings;
   const { clock } = app;
-  const measured = measureAhead({ most: settings.prefetch, concurrency, withinMs: aheadMs });
+  const lanes = createLanes(state);
   const shares = shareSlots(state);
-  /** How many jobs may be held ahead, by the last fetch. */
-  let ahead = 0;
+  /** The lanes that the running fetch asks; `null` = none runs. */
+  let fetching: ReadonlySet<Lane> | null = null;
   /** Unconfirmed acks at which no further job begins: the backend gives out leases, but does not confirm acks. */
-  const mostEnded = () => concurrency + Math.max(ahead, concurrency);
+  const mostEnded = () => concurrency + Math.max(lanes.ahead(), concurrency);
   const by = { worker: state.id, host: hostname() };
   const ports: AttemptPorts = { client, by, settler: backend, ack: acks.ack, handled };
   const alone = runningAlone({
@@ -41,7 +41,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
     patienceMs: settings.leaseMs,
     changed() {
       pump();
-      onSpace?.();
+      spaced();
     },
   });
   /** Slots that are kept for the answers of running refills. */
@@ -52,18 +52,29 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
   let stopTimer: (() => void) | null = null;
   let releasing: Promise<unknown> = Promise.resolve();
 
-  /** How many more jobs may be fetched. */
-  function room(): number {
-    if (alone.active) return 0;
-    const mine = running.size + state.buffer.length + promised;
-    ahead = measured.most(running, steadyNow(clock));
-    return Math.min(concurrency + ahead - mine, settings.maxJobs - state.settledJobs - ended.size - mine);
+  /** The lanes that need jobs and are not asked by the running fetch. */
+  function open(isLow: boolean) {
+    if (alone.active) return [];
+    const rooms = lanes.rooms(isLow);
+    return fetching === null ? rooms : rooms.filter(({ lane }) => !fetching!.has(lane));
   }
 
-  /** The next fetch; `null` = there is no room for more jobs. */
-  function ask(): Asked | null {
-    const max = room();
-    return max <= 0 ? null : shares.ask(max, concurrency + ahead);
+  /** The next fetch; `null` = there is no room for more jobs. @param isLow only for lanes that hold few jobs ahead, so that fetches stay large */
+  function ask(isLow: boolean): Asked | null {
+    // With a limit, the running fetch may bring all jobs that are left.
+    if (fetching !== null && (lanes.all.length === 1 || settings.maxJobs < Infinity)) return null;
+    const mine = running.size + state.buffer.length + promised;
+    const left = settings.maxJobs - state.settledJobs - ended.size - mine;
+    const rooms = open(isLow);
+    if (left <= 0 || rooms.length === 0) return null;
+    const asked = shares.ask(rooms, fetching === null);
+    return asked.max <= left ? asked : { ...asked, max: left };
+  }
+
+  /** A job has ended. */
+  function spaced(): void {
+    onSpace?.();
+    if (fetching !== null && lanes.all.length > 1 && open(true).length > 0) wake();
   }
 
   const busy = (): number => running.size + ended.size;
@@ -117,7 +128,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
       if (state.reason !== null) return;
       const now = steadyNow(clock);
       // With a free slot they wait for the backend, which would not be quicker to take them back.
-      if (running.size >= concurrency && !alone.active) giveBack((run) => now - run.since >= aheadMs);
+      if (!alone.active) giveBack((run) => lanes.isFull(run) && now - run.since >= aheadMs);
       const oldest = state.buffer.reduce((first, run) => Math.min(first, run.since), now);
       watchBuffer(Math.max(aheadMs - (now - oldest), aheadMs / 4));
     });
@@ -125,17 +136,19 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
 
   function pump(): void {
     while (running.size < concurrency && ended.size < mostEnded() && state.reason === null) {
-      if (begun >= mostPerTurn || !alone.mayBegin(state.buffer[0], busy() > 0)) break;
-      const run = state.buffer.shift();
+      const at = lanes.firstFree(state.buffer);
+      if (begun >= mostPerTurn || !alone.mayBegin(state.buffer[at], busy() > 0)) break;
+      const run = at > 0 ? state.buffer.splice(at, 1)[0] : at === 0 ? state.buffer.shift() : undefined;
       if (!run) {
         acks.hurry();
-        return;
+        break;
       }
       const now = steadyNow(clock);
       if (!isInTime(run, now)) continue;
       if (begun++ === 0) setImmediate(endTurn);
       run.since = now;
       running.add(run);
+      lanes.of(run).running++;
       alone.begins(run);
       void work(run);
     }
@@ -158,10 +171,16 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
     setImmediate(pump);
   }
 
+  function leave(run: Run): void {
+    if (!running.has(run)) return;
+    running.delete(run);
+    lanes.of(run).running--;
+  }
+
   /** Frees the slot when the handler has ended: settling needs no slot. */
   function handled(run: Run): void {
-    if (run.began) measured.attempted(steadyNow(clock) - run.since);
-    running.delete(run);
+    if (run.began) lanes.of(run).measured.attempted(steadyNow(clock) - run.since);
+    leave(run);
     ended.add(run);
     alone.over(run);
     const { maxMemoryBytes } = settings;
@@ -182,13 +201,13 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
       // Nothing was settled: the lease runs out and the message comes back.
       state.failed('settling', error);
     }
-    running.delete(run);
+    leave(run);
     ended.delete(run);
     alone.over(run);
     state.settledJobs++;
     pump();
-    onSpace?.();
-    if (settings.untilIdle && busy() === 0) idle();
+    spaced();
+    if (settings.untilIdle && busy() === 0) wake();
     if (state.settledJobs >= settings.maxJobs) state.stop(settings.once ? 'once' : 'max-jobs');
   }
 
@@ -206,17 +225,25 @@ export function createSlots(state: WorkerState, acks: AckGroups, idle: () => voi
     hold,
     pump,
     release,
-    fetched: measured.fetched,
+    fetched: lanes.fetched,
     /** Resolves when all jobs that were given back are released. */
     released: () => releasing,
-    /** Whether so few jobs are held ahead that it is time for the next fetch: with half of them it is large enough to be cheap. */
-    isLow: (): boolean => state.buffer.length === 0 || state.buffer.length * 2 <= ahead,
-    /** Keeps `count` slots free for leases that are on their way. Returns a function that ends this. */
-    promise(count: number): () => void {
-      promised += count;
-      return () => {
-        promised -= count;
+    /** Whether all lanes of these queues have work, so that a fetch for them does not wait. */
+    haveWork: (queues: readonly string[]): boolean =>
+      lanes.all.length === 1 ? busy() > 0 : [...lanes.named(queues)].every(({ running }) => running > 0),
+    /** Says which queues the running fetch asks; `null` = none runs. */
+    asking(queues: readonly string[] | null): void {
+      fetching = queues && lanes.named(queues);
+    },
+    /** Keeps places free for leases that are on their way. Returns a function that ends this. */
+    promise({ queues, max }: Asked): () => void {
+      const asked = lanes.named(queues);
+      const keep = (count: number) => {
+        promised += count;
+        for (const lane of asked) lane.promised += count;
       };
+      keep(max);
+      return () => keep(-max);
     },
     /** Sets the one listener that is called after each job has ended; `null` = none. */
     listen(listener: (() => void) | null): void {

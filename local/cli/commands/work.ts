@@ -5,10 +5,10 @@ import { endingOf } from '../../../core/features/metrics/tally.ts';
 import { tick } from '../../../core/features/schedules/tick.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
 import { isBackend } from '../../../core/kernel/enqueue/backends.ts';
-import type { WorkerSummary } from '../../../core/kernel/worker/options.ts';
+import { namesOf, type Queues, type WorkerSummary } from '../../../core/kernel/worker/options.ts';
 import { type LogLevel, levelOf, logLevels, logTo } from '../../log.ts';
 import { flag } from '../config/flags.ts';
-import { duration, given, integer, name, oneOf, processes, size } from '../config/values.ts';
+import { duration, given, integer, oneOf, processes, queueWithSlots, size } from '../config/values.ts';
 import { defineCommand, type Input, type Result, type Values } from '../definition.ts';
 import { type ExitCode, unsupported, usage } from '../errors.ts';
 import { eventLine } from '../output/lines.ts';
@@ -43,9 +43,8 @@ export const workFlags = {
   drain: flag('--drain', 'stop when nothing is ready and nothing runs; delayed jobs stay'),
   concurrency: flag(
     '--concurrency <n>',
-    'jobs that run at the same time, per process',
+    'jobs that run at the same time, per process (10, or the sum of the slots)',
     integer(1, 10_000),
-    '10',
   ),
   processes: flag(
     '--processes <n>',
@@ -76,6 +75,29 @@ export const workFlags = {
   logLevel: logLevelFlag,
 } as const;
 
+const queueArgs = [
+  {
+    name: '[queues...]',
+    text: 'by default every queue that the app names; mail=4 gives a queue 4 slots of its own',
+    parse: queueWithSlots,
+  },
+] as const;
+
+/** The names, or the slots of each. */
+function queuesOf(texts: readonly string[]): Queues {
+  const pairs = texts.map((text) => text.split('=') as [string, string?]);
+  const without = pairs.find(([, slots]) => slots === undefined);
+  if (without && pairs.some(([, slots]) => slots !== undefined))
+    throw usage(
+      `Expected slots for every queue or for none, got none for "${without[0]}". Write ${without[0]}=4, for example.`,
+    );
+  const names = pairs.map(([queue]) => queue);
+  if (without || pairs.length === 0) return [...new Set(names)];
+  const twice = names.find((queue, i) => names.indexOf(queue) < i);
+  if (twice !== undefined) throw usage(`Expected the slots of queue "${twice}" once. Leave one of them out.`);
+  return Object.fromEntries(pairs.map(([queue, slots]) => [queue, Number(slots)]));
+}
+
 /** A worker on a mistyped queue would wait for ever. */
 function checkKnown({ queues }: App, named: readonly string[]): void {
   const unknown = named.find((queue) => !queues.includes(queue));
@@ -90,11 +112,12 @@ export const work = defineCommand({
   summary: 'run a worker until it is stopped',
   about:
     'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may finish, and the others are released. A second one ends the worker at once. On a terminal the last line shows jobs that run for longer than a second, with their progress; not with --log json. With --processes the limits (--concurrency, --max-jobs, --max-memory, --max-runtime) hold for each process. A process that ends is replaced; with --drain only if it died. --metrics-port serves the sums of all.',
-  args: [{ name: '[queues...]', text: 'by default every queue that the app names', parse: name }],
+  args: queueArgs,
   flags: workFlags,
   examples: [
     'longshore work',
     'longshore work mail pdf --concurrency 20 --max-memory 512mb',
+    'longshore work import=4 mail=4',
     'longshore work --drain --no-schedules --json',
     'longshore work --metrics-port 9464',
     'longshore work --processes auto --max-memory 512mb',
@@ -110,7 +133,7 @@ export const work = defineCommand({
       : runProcesses(input, input.flags, input.flags.processes),
 });
 
-type WorkFlags = Partial<Values<typeof workFlags>> & { readonly concurrency: number };
+type WorkFlags = Partial<Values<typeof workFlags>>;
 
 export async function runWorker(
   input: Pick<Input, 'io' | 'ui' | 'json' | 'session' | 'note'>,
@@ -119,7 +142,8 @@ export async function runWorker(
 ): Promise<Result> {
   const { io, session } = input;
   const { app } = await session.config();
-  const queues = named.length > 0 ? [...new Set(named)] : app.queues;
+  const taken = named.length > 0 ? queuesOf(named) : app.queues;
+  const queues = namesOf(taken);
   if (!flags.anyQueue) checkKnown(app, queues);
   const metrics = metricsOf(flags, io.env);
   const { member } = io;
@@ -163,16 +187,15 @@ export async function runWorker(
   try {
     if (member && metrics) await member.count(await session.client());
     if (batch && schedules) await tick(app, await session.client());
-    const { maxJobs, maxRuntime, maxMemory, lease } = flags;
+    const { concurrency, maxJobs, maxRuntime, maxMemory, lease } = flags;
     const { startLocal } = await import('../../start.ts');
     const local = await startLocal(app, {
       ...(isBackend(backends)
-        ? { backend: backends, queues, ...(store && { store }) }
-        : { backend: backends, ...several, ...(named.length > 0 && { queues }) }),
-      concurrency: flags.concurrency,
+        ? { backend: backends, queues: taken, ...(store && { store }) }
+        : { backend: backends, ...several, ...(named.length > 0 && { queues: taken }) }),
       ...(flags.once ? { once: true } : {}),
       ...(flags.drain ? { untilIdle: true } : {}),
-      ...given({ maxJobs, maxRuntimeMs: maxRuntime, maxMemoryBytes: maxMemory, leaseMs: lease }),
+      ...given({ concurrency, maxJobs, maxRuntimeMs: maxRuntime, maxMemoryBytes: maxMemory, leaseMs: lease }),
       schedules: schedules && !batch, // a batch ticks first, so that the jobs of schedules are part of it
       ...(metrics && !member && { metrics }),
       signals: io.signals,
@@ -290,9 +313,12 @@ export const dev = defineCommand({
   summary: 'run a worker for development: readable logs, a dashboard, restarts on change',
   about:
     'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code. That includes files of other packages of a monorepo, replaced files, and new files beside them. The dashboard runs too, with buttons that kill or freeze the worker or deliver a job twice; its link is printed at the start. With --no-watch or --json only the worker runs, in this process, for a debugger or a script.',
-  args: [{ name: '[queues...]', text: 'by default every queue that the app names', parse: name }],
+  args: queueArgs,
   flags: {
-    concurrency: { ...workFlags.concurrency, fallback: 4, fallbackText: '4' },
+    concurrency: {
+      ...workFlags.concurrency,
+      text: 'jobs that run at the same time (4, or the sum of the slots)',
+    },
     lease: {
       ...workFlags.lease,
       text: 'when the jobs of a dead worker are run again; use a longer time for breakpoints',
@@ -322,7 +348,14 @@ export const dev = defineCommand({
       });
       return { data: {}, text: '', exit: code === 0 ? 0 : 1 };
     }
-    const { concurrency, anyQueue, schedules, lease, log = json ? 'none' : 'pretty' } = flags;
+    const hasSlots = args.some((text) => text.includes('='));
+    const {
+      concurrency = hasSlots ? undefined : 4,
+      anyQueue,
+      schedules,
+      lease,
+      log = json ? 'none' : 'pretty',
+    } = flags;
     const work = { concurrency, anyQueue, schedules, lease, log };
     if (!io.supervisor) return runWorker(input, work, args);
     const { runPart } = await import('../../dev/part.ts');

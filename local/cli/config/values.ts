@@ -74,6 +74,14 @@ export function name(text: string): string {
   return text;
 }
 
+/** `mail`, or `mail=4` for a queue with slots of its own. */
+export function queueWithSlots(text: string): string {
+  const at = text.indexOf('=');
+  name(at < 0 ? text : text.slice(0, at));
+  if (at >= 0) integer(1, 10_000)(text.slice(at + 1));
+  return text;
+}
+
 export function kid(text: string): string {
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(text)) throw wrong('1 to 64 of A-Z a-z 0-9 . _ -');
   return text;

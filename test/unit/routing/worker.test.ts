@@ -76,6 +76,21 @@ describe('a worker of several backends', () => {
     ]);
   });
 
+  it('gives queues their slots where they belong', async () => {
+    const { app, backends, eventsOf } = createBench();
+    const options = { backend: backends, untilIdle: true, queues: { images: 3, bulk: 2 } } as const;
+    await (await startWorker(app, options)).done;
+    await (await startWorker(app, { ...options, backendName: 'fast' })).done;
+    expect(eventsOf('worker.started').map(({ queues, concurrency }) => [queues, concurrency])).toEqual([
+      [['bulk'], 2],
+      [['images'], 3],
+      [['images', 'bulk'], 5],
+    ]);
+    await expect(startWorker(app, { ...options, concurrency: 2 })).rejects.toThrow(
+      /^The queues have 3 slots together, but concurrency of startWorker\(\) is 2\./,
+    );
+  });
+
   it('takes jobs that fail over from another backend, too', async () => {
     const { app, backends, eventsOf } = createBench();
     await (await startWorker(app, { backend: backends, untilIdle: true, failover: { fast: 'default' } }))
