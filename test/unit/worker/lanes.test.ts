@@ -45,6 +45,19 @@ describe.each([
     expect(t.peakOf('mail')).toBe(2);
   });
 
+  it('bring no more in one fetch than the queue with the least room may hold', async () => {
+    const t = createQueues({ import: 60_000 });
+    await t.enqueue('import', 20);
+    const worker = t.start({ queues: { import: 2, mail: 6 }, backend: made(t.backend) });
+    for (let ms = 0; ms < 10; ms++) {
+      expect(await t.heldOf('import')).toBeLessThanOrEqual(2);
+      await t.pass(1);
+    }
+    expect(await t.heldOf('import')).toBe(2);
+    t.clock.advance(60_000);
+    await t.stop(worker);
+  });
+
   it('are all used when every queue has a backlog, each in its order', async () => {
     const t = createQueues();
     await t.enqueue('import', 2_000);
