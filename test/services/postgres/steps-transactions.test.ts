@@ -1,6 +1,7 @@
 /** Steps that share a transaction with what they write. */
 
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { logIn, namesOf, nameOfJob, readPieces } from '../../../core/features/steps/stored.ts';
 import { connect, defineJob, fixed, type HandlerContext } from '../../../core/index.ts';
 import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
@@ -158,6 +159,53 @@ describe('a step with a transaction', () => {
     await bench.start({ untilIdle: true }).done;
     expect((await bench.client.status(id))?.output).toBe(1);
     expect(await stage.effects()).toEqual(['pay']);
+  });
+
+  it('is written with its piece or not at all, each time that its commit is rolled back and tried again', async () => {
+    const names = Array.from({ length: 60 }, (_, n) => `step ${n}`);
+    const works: string[] = [];
+    const stored: string[][] = [];
+    const work = durable(async (_, ctx) => {
+      for (const name of names) {
+        const once = () =>
+          write(ctx, name, async () => {
+            works.push(name);
+            return 'x'.repeat(300);
+          });
+        await once().catch((error) => (error.message.includes('rolled back') ? once() : Promise.reject(error)));
+        if (ctx.attempt === 1 && name === names[40]) {
+          stored.push(await piecesOf(ctx.id));
+          throw new Error('later');
+        }
+      }
+    });
+    const bench = await stage.bench([work]);
+    const steps = postgresStore({ pool: bench.pool, schema: bench.schema }).steps!;
+    const piecesOf = async (id: string): Promise<string[]> => {
+      const { pieces, gone, next } = logIn((await steps.read(nameOfJob(id)))!.text);
+      expect(await readPieces(steps, id, pieces)).not.toContain(null);
+      return namesOf({ pieces, gone, next } as never);
+    };
+    const { begin } = bench.backend;
+    let commits = 0;
+    bench.backend.begin = async () => {
+      const tx = await begin!();
+      const commit: typeof tx.commit = (lease, last) =>
+        tx.commit(lease, async (inside) => {
+          const written = await last(inside);
+          if (commits++ % 2 === 0) throw new Error('rolled back');
+          return written;
+        });
+      return { ...tx, commit };
+    };
+    const { id } = await bench.client.enqueue(work, 1);
+    const { counts } = await bench.start({ untilIdle: true }).done;
+    expect(counts).toMatchObject({ acked: 1, requeued: 1 });
+    expect(works).toEqual(names.flatMap((name) => [name, name]));
+    expect(await stage.effects()).toEqual(names);
+    expect(stored[0]!.length).toBeGreaterThan(1);
+    const left = `FROM "${bench.schema}".texts WHERE name LIKE '%${id}%'`;
+    expect(await stage.rows(`SELECT name ${left}`)).toEqual([]);
   });
 
   it('is refused where the queue has no transactions, or does not keep the steps', async () => {
