@@ -27,7 +27,7 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
   ]);
   const whys = [
     ...limits.map((limit) => limitText(limit, record, now)),
-    ...whySleeps(await stepsOf(stores, record.id, now), now),
+    ...whySleeps((await stepsOf(stores, record.id, now)).steps, now),
   ];
   if (whys.length === 0 && record.runAt > now) whys.push(timeText(record, now));
   if (stats.some((one) => one.queue === queue && one.paused))

@@ -4,7 +4,16 @@ import { span } from '../../base/duration.ts';
 import { masked } from '../../base/mask.ts';
 import type { JobRecord, Stores } from '../../contract/store.ts';
 import { forEach } from '../../kit/parallel.ts';
-import { isSleep, isWait, logIn, nameOfJob, type RememberedStep, readPieces, stepsIn } from './stored.ts';
+import {
+  forged,
+  isSleep,
+  isWait,
+  logIn,
+  nameOfJob,
+  type RememberedStep,
+  readPieces,
+  stepsIn,
+} from './stored.ts';
 
 export interface StepView {
   readonly name: string;
@@ -19,19 +28,33 @@ export interface StepView {
   readonly value: unknown;
 }
 
-/** In the order in which they began. Empty if the job has none, or has completed. Steps of a piece that is missing or changed are left out. */
+export interface StepsView {
+  /** In the order in which they began. Empty if the job has none, or has completed. */
+  readonly steps: readonly StepView[];
+  /** Set if a piece is missing or was changed: its steps are left out, and the next attempt will fail. */
+  readonly problem: string | null;
+}
+
 export async function stepsOf(
   { steps: store }: Pick<Stores, 'steps'>,
   id: string,
   now: number,
-): Promise<StepView[]> {
-  const found = store ? await store.read(nameOfJob(id)) : null;
-  if (!store || found === null) return [];
-  const { steps, pieces } = logIn(found.text);
-  const older: RememberedStep[] = (await readPieces(store, id, pieces)).flatMap((text) =>
-    JSON.parse(text ?? '[]'),
-  );
-  return [...older, ...steps].sort((a, b) => a.at - b.at).map((step) => viewOf(step, now));
+): Promise<StepsView> {
+  const read = async () => {
+    const found = await store?.read(nameOfJob(id));
+    return found ? logIn(found.text) : null;
+  };
+  for (let log = await read(); store && log !== null; log = await read()) {
+    const texts = await readPieces(store, id, log.pieces);
+    const bad = log.pieces.filter((_, i) => texts[i] === null);
+    // An attempt that runs may have merged it meanwhile.
+    const latest = bad.length > 0 ? await read() : null;
+    if (bad.some(({ name }) => !latest?.pieces.some((piece) => piece.name === name))) continue;
+    const older: RememberedStep[] = texts.flatMap((text) => JSON.parse(text ?? '[]'));
+    const steps = [...older, ...log.steps].sort((a, b) => a.at - b.at).map((step) => viewOf(step, now));
+    return { steps, problem: bad[0] ? `Some steps are not shown. ${forged(id, bad[0]).message}` : null };
+  }
+  return { steps: [], problem: null };
 }
 
 function viewOf(step: RememberedStep, now: number): StepView {

@@ -184,6 +184,8 @@ export interface JobDetail {
   readonly batch: BatchRole | null;
   /** Its stored steps. Empty for a job without steps, or one that has completed. */
   readonly steps: readonly StepView[];
+  /** Why some steps are left out; `null` = none are. */
+  readonly stepsProblem: string | null;
 }
 
 export interface BatchList {

@@ -51,8 +51,9 @@ export function Job({ id }: { id: string }) {
           <Panel title="Attempts">
             <Attempts attempts={detail.record.attempts} />
           </Panel>
-          {detail.steps.length > 0 && (
+          {(detail.steps.length > 0 || detail.stepsProblem !== null) && (
             <Panel title="Steps">
+              {detail.stepsProblem !== null && <p class="error-text wrapped">{detail.stepsProblem}</p>}
               <Steps steps={detail.steps} />
             </Panel>
           )}

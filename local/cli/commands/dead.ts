@@ -1,6 +1,7 @@
 import { errorText } from '../../../core/base/failure.ts';
 import { onDemand } from '../../../core/base/lazy.ts';
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
+import { stepsOf } from '../../../core/features/steps/show.ts';
 import { getDeadLetter } from '../../../core/kit/records/dead-letter-pages.ts';
 import { reasons } from '../../../core/kit/records/partitions.ts';
 import { isNarrow as narrows } from '../../../core/operations/select.ts';
@@ -176,14 +177,19 @@ const show = defineCommand({
     const detail = await deadLetters.show(wanted);
     if (!detail) throw notFound(`There is no dead letter ${wanted} here. See \`longshore dead list\`.`);
     const { letter, attempts, ...rest } = detail;
+    const { stores } = await session.keyless();
+    const { problem } = await stepsOf(stores, wanted, io.clock.now());
     const body = flags.body ? ((await getDeadLetter(admin.deadLetters, wanted))?.body ?? null) : null;
     const stack = stackOf(detail);
     const parts = [
-      ui.facts([...factsOf(detail, io.clock.now()), ['body', body]]),
+      ui.facts([...factsOf(detail, io.clock.now()), ['steps', problem], ['body', body]]),
       attemptsTable(attempts, null, ui),
       stack === null ? '' : stackLines(stack, ui, io.cwd),
     ];
-    const shown = { ...letter, ...rest, attempts: attempts.map(withoutStack), stack };
+    const shown = {
+      ...{ ...letter, ...rest, attempts: attempts.map(withoutStack), stack },
+      ...(problem !== null && { stepsProblem: problem }),
+    };
     return {
       data: { deadLetter: { ...shown, ...(body !== null && { body }) } },
       text: parts.filter((part) => part !== '').join('\n\n'),

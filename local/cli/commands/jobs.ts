@@ -171,17 +171,20 @@ const showJob = defineCommand({
     const beats = job.status === 'processing' ? await registry.list(now - forgetWorkerMs) : [];
     const payload = flags.payload ? payloadOf(await records.body(wanted)) : undefined;
     const waits = await whyWaits(client, job);
-    const steps = await stepsOf(client.stores, wanted, now);
+    const { steps, problem } = await stepsOf(client.stores, wanted, now);
     const role = await batchRoleOf(client, wanted);
     const parts = [
-      factsOf(job, { payload, role, running: runningOn(beats, wanted, now), waits }, ui, now),
+      factsOf(job, { payload, role, running: runningOn(beats, wanted, now), waits, problem }, ui, now),
       attemptsTable(job.attempts, job.maxAttempts, ui),
       stepsTable(steps, ui),
       linesOf(job),
       stackOf(job, ui, io.cwd),
     ];
     return {
-      data: { job, waits, ...(steps.length > 0 && { steps }), ...given({ payload }) },
+      data: {
+        ...{ job, waits, ...(steps.length > 0 && { steps }), ...given({ payload }) },
+        ...(problem !== null && { stepsProblem: problem }),
+      },
       text: parts.filter((part) => part !== '').join('\n\n'),
     };
   },
@@ -201,9 +204,16 @@ interface Beside {
   readonly running: string | null;
   readonly role: BatchRole | null;
   readonly waits: readonly string[];
+  /** Of its steps. */
+  readonly problem: string | null;
 }
 
-function factsOf(job: JobRecord, { payload, running, role, waits }: Beside, ui: Ui, now: number): string {
+function factsOf(
+  job: JobRecord,
+  { payload, running, role, waits, problem }: Beside,
+  ui: Ui,
+  now: number,
+): string {
   return ui.facts([
     ['id', job.id],
     ['job', job.job],
@@ -221,6 +231,7 @@ function factsOf(job: JobRecord, { payload, running, role, waits }: Beside, ui: 
     ['created', `${when(job.createdAt)} (${span(now - job.createdAt)} ago)`],
     ['runs', job.finishedAt === null && job.runAt > now ? `in ${span(job.runAt - now)}` : running],
     ['waits', waits.length > 0 ? waits.join('; ') : null],
+    ['steps', problem],
     ['finished', job.finishedAt === null ? null : when(job.finishedAt)],
     ['progress', job.progress && progressOf(job.progress)],
     ['output', job.output === null ? null : JSON.stringify(job.output)],

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { until } from '../../kit/until.ts';
 import { cli, imports, json, project } from './kit.ts';
 
@@ -79,6 +80,29 @@ describe('dead letters', () => {
     const rest = await dead(cwd, '--after', after!);
     expect([...first, ...rest].toSorted()).toEqual(ids.toSorted());
     expect((await cli(cwd, ['dead', 'list', '--after', 'nonsense'])).code).toBe(2);
+  });
+
+  it('say when a piece of their steps is missing, also as jobs', async () => {
+    const cwd = project({ 'longshore.config.ts': bank });
+    const [id = ''] = await died(cwd, [{ invoice: 'bad7' }]);
+    for (const command of ['dead', 'jobs'])
+      expect((await cli(cwd, [command, 'show', id])).stdout).not.toContain('Some steps are not shown');
+    const backend = sqlite(join(cwd, 'jobs.db'));
+    const pieces = [['one', 'a digest', 100]];
+    const steps = { steps: [], pieces, gone: [], next: null, named: 1, keptUntil: 1e15 };
+    const text = JSON.stringify({ owner: 'o', attempt: 1, leaseUntil: 1, steps });
+    await backend.stores!.steps!.write(`job:${id}`, text, null, 1e15);
+    await backend.close();
+    const problem = `Some steps are not shown. The stored text "piece:${id}:one" does not verify`;
+    for (const command of ['dead', 'jobs']) {
+      const { code, stdout } = await cli(cwd, [command, 'show', id]);
+      expect(code).toBe(0);
+      expect(stdout.replace(/\s+/g, ' ')).toContain(`steps ${problem}`);
+    }
+    expect(JSON.stringify(await json(cwd, ['dead', 'show', id]))).toContain('stepsProblem');
+    expect(await json(cwd, ['jobs', 'show', id])).toMatchObject({
+      data: { stepsProblem: expect.stringContaining(problem) },
+    });
   });
 
   it('are mended: checked, signed, and run with what was masked', async () => {

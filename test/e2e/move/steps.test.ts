@@ -43,7 +43,7 @@ describe('steps of jobs that move', () => {
     const before = await pieces(origin);
     expect(before.length).toBeGreaterThan(1);
     const shown = async ({ stores }: typeof origin) =>
-      (await stepsOf(stores!, 'waits', clock.now())).map(({ name }) => name);
+      (await stepsOf(stores!, 'waits', clock.now())).steps.map(({ name }) => name);
     const names = await shown(origin);
     expect(names).toHaveLength(32);
     await run(origin, goal, clock);

@@ -20,7 +20,7 @@ it('a job says what it remembers, and until when it sleeps or waits', async () =
   const b = bench({ jobs: [work] });
   const startedAt = b.clock.now();
   const see = async () => ({
-    steps: (await stepsOf(b.client.stores, 'id-1', b.clock.now())).map(({ name, state, value }) => [
+    steps: (await stepsOf(b.client.stores, 'id-1', b.clock.now())).steps.map(({ name, state, value }) => [
       ...[name, state, value],
     ]),
     why: (await whyWaits(b.client, (await b.client.status('id-1'))!))[0],

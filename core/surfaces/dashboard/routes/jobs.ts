@@ -76,7 +76,7 @@ export const showJob: Run = async (endpoint, { url, parameter: id }) => {
   if (stores.records.recordsDisabled) return noRecords(client);
   const record = believed(client.app, await stores.records.get(id));
   if (!record) throw missing('job', id);
-  const [payload, runningOn, dead, waits, stopped, steps, batch] = await Promise.all([
+  const [payload, runningOn, dead, waits, stopped, { steps, problem }, batch] = await Promise.all([
     payloadOf(client, id, asked),
     workerOf(client, record),
     isDead(client, record),
@@ -93,6 +93,7 @@ export const showJob: Run = async (endpoint, { url, parameter: id }) => {
     waits,
     stopped,
     steps,
+    stepsProblem: problem,
     batch,
     changeable: client.backend.pending !== undefined,
   } satisfies JobDetail;
