@@ -1,7 +1,7 @@
 /** Steps that share a transaction with what they write. */
 
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { logIn, namesOf, nameOfJob, readPieces } from '../../../core/features/steps/stored.ts';
+import { logIn, nameOfJob, namesOf, readPieces } from '../../../core/features/steps/stored.ts';
 import { connect, defineJob, fixed, type HandlerContext } from '../../../core/index.ts';
 import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
@@ -172,7 +172,9 @@ describe('a step with a transaction', () => {
             works.push(name);
             return 'x'.repeat(300);
           });
-        await once().catch((error) => (error.message.includes('rolled back') ? once() : Promise.reject(error)));
+        await once().catch((error) =>
+          error.message.includes('rolled back') ? once() : Promise.reject(error),
+        );
         if (ctx.attempt === 1 && name === names[40]) {
           stored.push(await piecesOf(ctx.id));
           throw new Error('later');
