@@ -204,7 +204,7 @@ interface Beside {
   readonly running: string | null;
   readonly role: BatchRole | null;
   readonly waits: readonly string[];
-  /** Of its steps. */
+  /** A problem with its stored steps; `null` = none. */
   readonly problem: string | null;
 }
 
