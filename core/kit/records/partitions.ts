@@ -9,9 +9,12 @@ const dead: readonly string[] = ['failed', 'expired'] satisfies JobStatus[];
 export const finalStatuses = [...ended, ...dead] as readonly JobStatus[];
 export const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...finalStatuses];
 
-/** The number of runs, with the one under way, which has no report yet. */
+/**
+ * The number of runs, with the one under way, which has no report yet. Old reports of a job with many runs are gone, and a dead letter that
+ * is retried counts its attempts from 1 again: the larger number counts.
+ */
 export const runsOf = ({ attempts, status }: Pick<JobRecord, 'attempts' | 'status'>): number =>
-  (attempts.at(-1)?.attempt ?? 0) + (status === 'processing' ? 1 : 0);
+  Math.max(attempts.length, attempts.at(-1)?.attempt ?? 0) + (status === 'processing' ? 1 : 0);
 
 /** Why a job will never run again. */
 export const reasons: readonly AbandonReason[] = [
