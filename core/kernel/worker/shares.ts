@@ -33,6 +33,8 @@ export function shareSlots(state: WorkerState) {
   const { clock } = app;
   const { queues } = settings;
   const emptyUntil = new Map<string, number>();
+  /** Queues that had no jobs since the last open fetch. They wait for the next one: a remote queue may need longer than `emptyMs` for an answer. */
+  const empty = new Set<string>();
   /** The queues that filled the last open fetch of them: they have more jobs, and the others were perhaps not reached. */
   let crowded: ReadonlySet<string> = new Set();
 
@@ -58,7 +60,7 @@ export function shareSlots(state: WorkerState) {
       if (crowded.size === 0) return whole;
       const counts = count([...running, ...state.buffer]);
       const heldOf = (queue: string) => counts.get(queue) ?? 0;
-      const mayHave = (queue: string) => (emptyUntil.get(queue) ?? 0) <= now;
+      const mayHave = (queue: string) => !empty.has(queue) && (emptyUntil.get(queue) ?? 0) <= now;
       const short = open.flatMap(({ lane, room }) => {
         const active = lane.queues.filter((queue) => heldOf(queue) > 0 || mayHave(queue));
         const share = Math.max(1, Math.floor((lane.slots + lane.ahead) / active.length));
@@ -84,14 +86,18 @@ export function shareSlots(state: WorkerState) {
     },
     answered({ queues: asked, max, isOpen, isWhole }: Asked, leases: readonly JobLease[]): void {
       if (isOpen) {
+        empty.clear();
         // A backend may bring only half of a large fetch at once.
         const filling = leases.length * 2 < max ? [] : leases.map(({ queue }) => queue);
         crowded = new Set([...[...crowded].filter((queue) => !asked.includes(queue)), ...filling]);
       }
       if (isWhole || leases.length === max) return;
       const until = steadyNow(clock) + emptyMs;
-      for (const queue of asked)
-        if (!leases.some((lease) => lease.queue === queue)) emptyUntil.set(queue, until);
+      for (const queue of asked) {
+        if (leases.some((lease) => lease.queue === queue)) continue;
+        emptyUntil.set(queue, until);
+        if (!isOpen) empty.add(queue);
+      }
     },
     /** Lets the queues take turns in the buffer, first the one with the fewest jobs in slots. Each keeps its own order. */
     takeTurns(buffer: readonly Run[]): Run[] {

@@ -1,6 +1,7 @@
 /** One worker over several queues, in virtual time: jobs take 10 ms, and a fetch takes 1 ms. */
 
 import { describe, expect, it } from 'vitest';
+import { distant } from './kit.ts';
 import { createQueues, jobMs } from './queues-kit.ts';
 
 describe('the queues of a worker', () => {
@@ -53,5 +54,20 @@ describe('the queues of a worker', () => {
     expect(t.countOf('import') - ran).toBeGreaterThanOrEqual(145); // of 160
     expect(t.fetches() - asked).toBeLessThanOrEqual(200 / 20 + 1);
     await t.stop(worker);
+  });
+
+  it.each([30, 60, 130])('all go on where a fetch takes %i ms', async (fetchMs) => {
+    const t = createQueues({ mail: 45, pdf: 75 });
+    await t.enqueue('import', 400);
+    const worker = t.start({ concurrency: 8, backend: distant(t.backend, t.clock, fetchMs) });
+    for (let i = 0; i < 30; i++) {
+      await t.enqueue(i % 2 === 0 ? 'mail' : 'pdf', 5);
+      await t.pass(53);
+    }
+    await t.pass(8_000);
+    expect([t.countOf('import'), t.countOf('mail'), t.countOf('pdf')]).toEqual([400, 75, 75]);
+    const stopping = worker.stop();
+    await t.pass(500);
+    await stopping;
   });
 });
