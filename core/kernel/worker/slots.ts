@@ -32,8 +32,6 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
   const shares = shareSlots(state);
   /** The lanes that the running fetch asks; `null` = none runs. */
   let fetching: ReadonlySet<Lane> | null = null;
-  /** Unconfirmed acks at which no further job begins: the backend gives out leases, but does not confirm acks. */
-  const mostEnded = () => concurrency + Math.max(lanes.ahead(), concurrency);
   const by = { worker: state.id, host: hostname() };
   const ports: AttemptPorts = { client, by, settler: backend, ack: acks.ack, handled };
   const alone = runningAlone({
@@ -135,7 +133,9 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
   }
 
   function pump(): void {
-    while (running.size < concurrency && ended.size < mostEnded() && state.reason === null) {
+    // Unconfirmed acks at which no further job begins: the backend gives out leases, but does not confirm acks.
+    const mostEnded = concurrency + Math.max(lanes.ahead(), concurrency);
+    while (running.size < concurrency && ended.size < mostEnded && state.reason === null) {
       const at = lanes.firstFree(state.buffer);
       if (begun >= mostPerTurn || !alone.mayBegin(state.buffer[at], busy() > 0)) break;
       const run = at > 0 ? state.buffer.splice(at, 1)[0] : at === 0 ? state.buffer.shift() : undefined;
