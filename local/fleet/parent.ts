@@ -6,6 +6,7 @@
 import { constants } from 'node:os';
 import { systemClock } from '../../core/base/clock.ts';
 import type { StopReason } from '../../core/base/events.ts';
+import { signalCounter } from '../../core/base/signals.ts';
 import type { WorkerSummary } from '../../core/kernel/worker/options.ts';
 import { CliError } from '../cli/errors.ts';
 import type { LocalMetricsOptions } from '../prometheus/serve.ts';
@@ -53,8 +54,6 @@ const longestDelayMs = 30_000;
 /** A worker that stops by itself sooner, by a low --max-jobs for example, is replaced only after this time. */
 const shortestLifeMs = 1_000;
 const mostFailedStarts = 5;
-/** `npm exec` forwards a Ctrl-C that the terminal has already delivered. */
-const sameKeyPressMs = 250;
 
 /** Resolves when all processes have ended. Rejects if one cannot start again and again. @param argv the file and the arguments of this process */
 export async function runFleet(argv: readonly string[], options: FleetOptions): Promise<FleetSummary> {
@@ -177,13 +176,11 @@ export async function runFleet(argv: readonly string[], options: FleetOptions): 
     if (seats.every((one) => one.child === null)) over.resolve();
   }
 
-  let signalledAt: number | null = null;
+  const count = signalCounter(systemClock);
   const onSignal = (signal: NodeJS.Signals) => {
-    const now = systemClock.now();
-    if (signalledAt === null) {
-      signalledAt = now;
-      stop('signal');
-    } else if (now - signalledAt > sameKeyPressMs) {
+    const which = count();
+    if (which === 'first') stop('signal');
+    else if (which === 'second') {
       for (const { child } of seats) child?.signal('SIGKILL');
       process.exit(128 + constants.signals[signal]);
     }

@@ -2,6 +2,7 @@
 
 import { constants } from 'node:os';
 import { within } from '../../base/clock.ts';
+import { signalCounter } from '../../base/signals.ts';
 import { hooksEnded } from '../attempt/failure-hooks.ts';
 import { lastEndsWritten } from '../attempt/late-ends.ts';
 import { partsOf } from '../enqueue/parts.ts';
@@ -13,7 +14,6 @@ import type { WorkerState } from './state.ts';
 
 /** How long an aborted handler may take to return, after `drainMs`. */
 const graceMs = 1_000;
-const sameKeyPressMs = 250;
 
 /** Jobs that have not ended by then come back when their lease ends. */
 const leave = (): void => {};
@@ -80,16 +80,16 @@ export async function drain(state: WorkerState, parts: Parts): Promise<WorkerSum
   }
 }
 
-/** The first signal drains, the second one ends the process. npm forwards Ctrl-C, so one key press may arrive twice. */
+/** The first signal drains, the second one ends the process. */
 export function drainOnSignals({ app, settings, stop }: WorkerState): { end(): void } {
-  const { clock } = app;
   const { signals } = settings;
-  let signalledAt: number | null = null;
+  const count = signalCounter(app.clock);
+  let isSignalled = false;
   const onSignal = (signal: NodeJS.Signals) => {
-    if (signalledAt === null) {
-      signalledAt = clock.now();
-      stop('signal');
-    } else if (clock.now() - signalledAt > sameKeyPressMs) {
+    isSignalled = true;
+    const which = count();
+    if (which === 'first') stop('signal');
+    else if (which === 'second') {
       for (const name of signals) process.off(name, onSignal);
       // Linux does not end process 1 of a container on a signal without a handler.
       if (process.pid === 1) process.exit(128 + constants.signals[signal]);
@@ -100,7 +100,7 @@ export function drainOnSignals({ app, settings, stop }: WorkerState): { end(): v
   return {
     /** After a signal the listeners stay, because its second copy may arrive after the drain. */
     end() {
-      if (signalledAt === null) for (const signal of signals) process.off(signal, onSignal);
+      if (!isSignalled) for (const signal of signals) process.off(signal, onSignal);
     },
   };
 }

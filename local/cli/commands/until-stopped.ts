@@ -1,9 +1,7 @@
 /** Stops a long-running command at a signal. */
 
+import { signalCounter } from '../../../core/base/signals.ts';
 import type { Input } from '../definition.ts';
-
-/** `npm exec` forwards a Ctrl-C that the terminal has already delivered. Two signals within this time count as one. */
-const sameKeyPressMs = 250;
 
 /** Aborts `work` at the first process signal. The second one exits the process. */
 export async function untilStopped<T>(
@@ -11,11 +9,9 @@ export async function untilStopped<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
-  let firstAt: number | null = null;
+  const count = signalCounter(io.clock);
   const onSignal = () => {
-    const now = io.clock.now();
-    if (firstAt !== null && now - firstAt > sameKeyPressMs) process.exit(130);
-    firstAt ??= now;
+    if (count() === 'second') process.exit(130);
     controller.abort();
   };
   for (const name of io.signals) process.on(name, onSignal);
