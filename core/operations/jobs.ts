@@ -13,7 +13,7 @@ import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { update as updateJob } from '../kernel/enqueue/waiting.ts';
 import { believed } from '../kit/records/believe.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
-import { askEach, joined, keepersOf } from '../routing/each.ts';
+import { askEach, joined, keepersOf, orFirst } from '../routing/each.ts';
 import { newestOf, type PageRequest } from '../routing/pages.ts';
 import { unmasked } from './edit.ts';
 import { change, changeEach, look, type Subject } from './operation.ts';
@@ -49,12 +49,7 @@ export const jobs = {
         return { rows: records.map((record) => believed(one.app, record)), next };
       };
       const newestFirst = ({ createdAt }: JobRecord) => createdAt;
-      const { rows, ...rest } = await newestOf(
-        keepers.length > 0 ? keepers : [client],
-        page ?? {},
-        pageOf,
-        newestFirst,
-      );
+      const { rows, ...rest } = await newestOf(orFirst(client, keepers), page ?? {}, pageOf, newestFirst);
       return { jobs: rows, ...rest };
     },
   }),

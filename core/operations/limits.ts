@@ -6,17 +6,19 @@ import { wakeAll } from '../features/limits/wake.ts';
 import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
+import { orFirst } from '../routing/each.ts';
 import { sortedOf } from '../routing/pages.ts';
 import { change, look } from './operation.ts';
 
 const longestKey = 500;
 const mostAtOnce = 10_000;
 
-/** The backends that keep limits. If there are none, the first backend, whose store throws the error. */
-function keepersOf(client: Client): readonly Client[] {
-  const all = eachOf(client).filter(({ stores }) => stores.limits);
-  return all.length > 0 ? all : [client];
-}
+/** All backends that keep limits, also those that share a store: jobs that wait at a limit are on each of them. */
+const homesOf = (client: Client): readonly Client[] =>
+  orFirst(
+    client,
+    eachOf(client).filter(({ stores }) => stores.limits),
+  );
 
 export const limits = {
   list: look({
@@ -31,7 +33,7 @@ export const limits = {
         const page = await listLimits(one, filter);
         return { rows: page.limits, next: page.next };
       };
-      const { rows: limits, ...rest } = await sortedOf(keepersOf(client), pageOf, ({ key }) => key);
+      const { rows: limits, ...rest } = await sortedOf(homesOf(client), pageOf, ({ key }) => key);
       return { limits, ...rest } satisfies LimitPage;
     },
   }),
@@ -42,7 +44,7 @@ export const limits = {
       noun: 'limit',
       parameter: 'name',
       text: 'key of a limit',
-      homes: keepersOf,
+      homes: homesOf,
       check(client, key) {
         limitStoreOf(client);
         if (!isKey(key) || key === '')

@@ -4,7 +4,7 @@ import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { StoredScheduleDefinition } from '../kernel/app/stored-schedule.ts';
 import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import { keepersOf } from '../routing/each.ts';
+import { keepersOf, orFirst } from '../routing/each.ts';
 import { type PageRequest, sortedOf } from '../routing/pages.ts';
 import { enqueuedEntry } from './jobs.ts';
 import { change, look } from './operation.ts';
@@ -24,8 +24,12 @@ export const schedules = {
         const { schedules, next } = await one.schedules.list(page);
         return { rows: schedules, next };
       };
-      const all = keepers.length > 0 ? keepers : [client];
-      const { rows: schedules, ...rest } = await sortedOf(all, pageOf, ({ name }) => name, page.max);
+      const { rows: schedules, ...rest } = await sortedOf(
+        orFirst(client, keepers),
+        pageOf,
+        ({ name }) => name,
+        page.max,
+      );
       return { schedules, ...rest };
     },
     http: {

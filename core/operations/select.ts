@@ -9,6 +9,7 @@ import { verified } from '../kernel/enqueue/anew.ts';
 import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { firstMax, pageOfDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
+import { orFirst } from '../routing/each.ts';
 import { newestOf, type PageRequest } from '../routing/pages.ts';
 import type { DeadLetterFilter, DeadLetterItem, DeadLetterItems } from './types.ts';
 
@@ -52,11 +53,12 @@ interface Selected {
   readonly deadLetters: DeadLetters;
 }
 
-/** The clients of all backends with an admin API. If there are none, the first one, whose methods throw the error. */
-export function administered(client: Client): readonly Client[] {
-  const able = eachOf(client).filter(({ backend }) => backend.admin);
-  return able.length > 0 ? able : [client];
-}
+/** The clients of all backends with an admin API. */
+export const administered = (client: Client): readonly Client[] =>
+  orFirst(
+    client,
+    eachOf(client).filter(({ backend }) => backend.admin),
+  );
 
 export const selectedIn = (client: Client): Selected => ({
   app: client.app,

@@ -83,6 +83,10 @@ export function keepersOf<Store>(
   return [...seen.values()];
 }
 
+/** If no backend has what is asked for, the first one: its store or backend throws the error. */
+export const orFirst = (client: Client, able: readonly Client[]): readonly Client[] =>
+  able.length > 0 ? able : [client];
+
 /** Rows of one backend, with its name if the app has several. */
 export const labelled = <Row extends object>({ name }: Client, rows: readonly Row[]): readonly OfOne<Row>[] =>
   rows.map((row) => (name === undefined ? row : { backend: name, ...row }));
