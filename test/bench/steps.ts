@@ -13,6 +13,7 @@ import type { StepStore } from '../../core/contract/derived/steps.ts';
 import { keyRing } from '../../core/envelope/signing.ts';
 import { StepLog } from '../../core/features/steps/log.ts';
 import { sealedSteps } from '../../core/features/steps/seal.ts';
+import { median } from './kit/bench.ts';
 
 type Use = (steps: StepStore) => Promise<void>;
 
@@ -86,8 +87,6 @@ interface Figures {
   readonly bytes: number;
   readonly calls: number;
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 async function measure(name: string, store: StepStore): Promise<void> {
   let bytes = 0;

@@ -6,7 +6,7 @@ import type { EmitOptions, StepContext, StepOptions } from '../../kernel/app/dur
 import type { IsolatedMember } from '../../kernel/attempt/context.ts';
 import { checkStep, resultText } from './check.ts';
 
-/** Characters of the result of one step, as JSON. All steps of a job together have the same limit. */
+/** Characters of the result of one step, as JSON. */
 const mostChars = 262_144;
 
 export const isolatedStep: IsolatedMember = {

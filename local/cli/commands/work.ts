@@ -348,9 +348,8 @@ export const dev = defineCommand({
       });
       return { data: {}, text: '', exit: code === 0 ? 0 : 1 };
     }
-    const hasSlots = args.some((text) => text.includes('='));
     const {
-      concurrency = hasSlots ? undefined : 4,
+      concurrency = Array.isArray(queuesOf(args)) ? 4 : undefined,
       anyQueue,
       schedules,
       lease,

@@ -6,6 +6,7 @@ import type { JobLease, OutgoingMessage } from '../../../core/contract/queue.ts'
 import type { KeyStore } from '../../../core/contract/store.ts';
 import { type SqsBackend, type SqsOptions, sqs } from '../../../functions/aws/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
+import { createPoller, type Poller } from '../../../local/simulate/lambda/poller.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
 import { realTime, type Time, virtualTime } from './time.ts';
 
@@ -22,6 +23,8 @@ export interface SqsBench {
   readonly requests: Map<string, number>;
   message(change?: Partial<OutgoingMessage>): OutgoingMessage;
   fetch(max?: number, leaseMs?: number): Promise<JobLease[]>;
+  /** Takes up to ten messages from the queue, and invokes a function with them as Lambda does. */
+  poller(invoke: Parameters<typeof createPoller>[0]['invoke']): Poller;
   close(): Promise<void>;
 }
 
@@ -116,6 +119,7 @@ export async function openBench(
       return { id, body: `{"n":${count}}`, ...rest, ...change };
     },
     fetch: (max = 10, leaseMs = 60_000) => backend.fetch({ queues: ['mail'], max, leaseMs, waitMs: 0 }),
+    poller: (invoke) => createPoller({ client, url, arn, clock, batchSize: 10, invoke }),
     async close() {
       await backend.close();
       client.middlewareStack.remove(`count-${series}`);

@@ -6,7 +6,6 @@ import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
 import { type ForeignRule, foreign, lambda, sqs } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
-import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { benchesHere } from './bench.ts';
 
 const benches = benchesHere();
@@ -69,7 +68,7 @@ async function open<Body>(rule: Rule<Body>, more: JobChange = {}) {
     ran,
     store,
     own: connect(app, backend, { store }),
-    poller: createPoller({ client, url: t.url, arn: t.arn, clock, batchSize: 10, invoke: worker }),
+    poller: t.poller(worker),
     write: (MessageBody: string) => client.send(new SendMessageCommand({ QueueUrl: t.url, MessageBody })),
     letters: () => backend.admin.deadLetters.list({}),
   };

@@ -6,7 +6,6 @@ import { connect, createApp, defineJob, fixed, keyRing } from '../../../core/ind
 import { createOperator } from '../../../core/operations/index.ts';
 import { lambda } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
-import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { benchesHere } from './bench.ts';
 
 const benches = benchesHere();
@@ -37,8 +36,7 @@ async function open({ rate }: { readonly rate?: { readonly limit: number; readon
   });
   const app = createApp({ jobs: [job], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]), clock });
   const { worker } = lambda(app, { backend: t.backend, store, log: false });
-  const { client } = benches.endpoint;
-  const poller = createPoller({ client, url: t.url, arn: t.arn, clock, batchSize: 10, invoke: worker });
+  const poller = t.poller(worker);
   const own = connect(app, t.backend, { store });
   return {
     ...t,
