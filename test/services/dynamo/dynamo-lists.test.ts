@@ -1,49 +1,26 @@
 /** Lists of records: the places of records in the index, and how much of it one page looks at. */
 
-import {
-  type AttributeValue,
-  BatchWriteItemCommand,
-  DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, BatchWriteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { slices } from '../../../core/base/slices.ts';
-import type { RecordWriter, Stores } from '../../../core/contract/store.ts';
 import type { Contract } from '../../../core/index.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
-import { createDynamoTable, dynamoStore } from '../../../functions/aws/dynamo/index.ts';
-import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
 import { jobMaker } from '../../kit/stores.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { type OpenTable, openTable, retention } from './table-kit.ts';
 
 const table = 'longshore-lists';
 const clock = createVirtualClock();
-const retention = { completedMs: 3_600_000, deadMs: 7_200_000 };
-let server: DynamoServer;
-let client: DynamoDBClient;
-let stores: Stores;
-let writer: RecordWriter;
+let opened: OpenTable;
+let { client, stores, writer, item } = {} as OpenTable;
 
 beforeAll(async () => {
-  server = await startDynamo();
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }; // the server takes any
-  client = new DynamoDBClient({ endpoint: server.endpoint, region: 'eu-central-1', credentials });
-  await createDynamoTable({ table, client });
-  stores = dynamoStore({ table, client, clock, retention });
-  writer = stores.records.writer!;
+  opened = await openTable(table, clock);
+  ({ client, stores, writer, item } = opened);
 });
-afterAll(async () => {
-  client.destroy();
-  await server.close();
-});
+afterAll(() => opened.close());
 
 const { newJob, ended } = jobMaker(clock);
-
-async function item(pk: string) {
-  const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: { pk: { S: pk } } }));
-  return Item;
-}
 
 describe('a list', () => {
   it('is newest first over all shelves and statuses', async () => {

@@ -4,51 +4,31 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  CreateTableCommand,
-  DescribeTableCommand,
-  DynamoDBClient,
-  GetItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { RecordWriter, Stores } from '../../../core/contract/store.ts';
 import { createDynamoTable, dynamoStore, dynamoTable } from '../../../functions/aws/dynamo/index.ts';
-import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
+import { startDynamo } from '../../kit/servers/dynamo-server.ts';
 import { jobMaker } from '../../kit/stores.ts';
 import { auditEntry } from '../../testing/laws/audit-entry.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { lookedAt } from '../diagnoses.ts';
+import { type OpenTable, openTable, region, retention } from './table-kit.ts';
 
 const table = 'longshore-state';
-const region = 'eu-central-1';
 const clock = createVirtualClock();
-const retention = { completedMs: 3_600_000, deadMs: 7_200_000 };
-let server: DynamoServer;
-let client: DynamoDBClient;
-let stores: Stores;
-let writer: RecordWriter;
+let opened: OpenTable;
+let { client, stores, writer, item } = {} as OpenTable;
 
 beforeAll(async () => {
   // Of nobody: the server takes any, but the SDK will not send without them.
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  server = await startDynamo();
-  client = new DynamoDBClient({ endpoint: server.endpoint, region });
-  await createDynamoTable({ table, client });
-  stores = dynamoStore({ table, client, clock, retention });
-  writer = stores.records.writer!;
+  opened = await openTable(table, clock);
+  ({ client, stores, writer, item } = opened);
 });
-afterAll(async () => {
-  client.destroy();
-  await server.close();
-});
+afterAll(() => opened.close());
 
 const { newJob, ended } = jobMaker(clock);
-
-async function item(pk: string) {
-  const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: { pk: { S: pk } } }));
-  return Item;
-}
 
 describe('the table', () => {
   it('is the one that templates are given', async () => {
@@ -116,7 +96,7 @@ describe('the doctor', () => {
   ])('takes no attribute but that of the items: %s', async (AttributeName, found) => {
     // The server knows of no expiry: only this part of its answer is another one.
     const { credentials } = client.config;
-    const own = new DynamoDBClient({ endpoint: server.endpoint, region, credentials });
+    const own = new DynamoDBClient({ endpoint: opened.endpoint, region, credentials });
     own.middlewareStack.add((next) => async (args) => {
       const { output, ...rest } = await next(args);
       const TimeToLiveDescription = { TimeToLiveStatus: 'ENABLED' as const, AttributeName };
