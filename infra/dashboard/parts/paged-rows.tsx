@@ -43,7 +43,7 @@ export function PagedRows<T>({ loaded, what, empty, columns, keyOf }: PagedRowsP
               </button>
             </>
           ) : items.length > 0 ? (
-            `${listed}: that is all there is.`
+            `${listed}${missed === undefined ? ': that is all there is' : ''}.`
           ) : (
             problem === null && empty // what could not be loaded may be there all the same
           )

@@ -58,7 +58,7 @@ function useSeen(box: { current: HTMLElement | null }, rowsCount: number) {
 export function Rows<T>(props: RowsProps<T>) {
   const { caption, rows, keyOf, more, loading, onNearEnd, end } = props;
   const main = props.columns.findIndex((column) => column.main);
-  const columns = withBackend(props.columns, rows, { width: 'minmax(4rem, .5fr)' }, main);
+  const columns = withBackend(props.columns, rows, { width: 'minmax(5rem, .5fr)' }, main);
   const box = useRef<HTMLElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   /** The active row of the keyboard; the focus follows it. */
