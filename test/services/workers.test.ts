@@ -2,6 +2,7 @@
 
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { systemClock } from '../../core/base/clock.ts';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../core/index.ts';
 import { drainWorker } from '../../core/kernel/worker/drain.ts';
 import { until } from '../kit/until.ts';
@@ -65,6 +66,53 @@ describe.each(['sqlite', 'postgres', 'redis'] as const)('hosts that share %s', (
     await expect(drainWorker(client, first!.id)).rejects.toMatchObject({ code: 'OPTION' });
     await second!.stop();
     for (const backend of backends) await backend.close();
+    await client.close();
+  });
+
+  it('run jobs of each queue in its own slots, whatever is cleared, cancelled or paused in another', async () => {
+    const open = await databases[name]();
+    const ends = new Map<string, () => void>();
+    const begun: string[] = [];
+    const jobOf = (queue: string) =>
+      defineJob({
+        name: queue,
+        queue,
+        payload: z.number(),
+        handle: (n) =>
+          new Promise<void>((resolve) => {
+            begun.push(`${queue} ${n}`);
+            ends.set(`${queue} ${n}`, resolve);
+          }),
+      });
+    const [imports, mail] = [jobOf('import'), jobOf('mail')];
+    const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
+    const app = createApp({ jobs: [imports, mail], signing });
+    const client = connect(app, open(systemClock));
+    const admin = client.backend.admin!;
+    const sent = await client.enqueueMany(imports, [0, 1, 2, 3, 4, 5]);
+    // A job that is held ahead would be no waiting one any more, and not be cleared.
+    const slots = { queues: { import: 2, mail: 1 }, prefetch: 0 };
+    const worker = startWorker(app, { backend: open(systemClock), ...slots });
+    await until(() => begun.length === 2);
+
+    await client.enqueueMany(mail, [0, 1]);
+    await until(() => begun.length === 3);
+    expect(begun).toEqual(['import 0', 'import 1', 'mail 0']);
+    await client.cancel((sent[2] as { id: string }).id);
+    await admin.setPaused('mail', true);
+    ends.get('mail 0')!();
+    ends.get('import 0')!();
+    await until(() => begun.length === 4);
+    expect(begun[3]).toBe('import 3');
+    await admin.clear('import');
+    ends.get('import 1')!();
+    ends.get('import 3')!();
+    await admin.setPaused('mail', false);
+    await until(() => begun.length === 5);
+    expect(begun[4]).toBe('mail 1');
+    ends.get('mail 1')!();
+    await until(async () => (await admin.stats()).every(({ leased, ready }) => leased + ready === 0));
+    expect(await worker.stop()).toMatchObject({ counts: { acked: 5 } });
     await client.close();
   });
 });
