@@ -59,7 +59,7 @@ async function measure(
 ): Promise<{ rows: Row[]; noise: readonly number[] }> {
   const bench = createBench(root, name, compileChild, rounds);
   process.once('exit', bench.close);
-  // Without its children the suite fails, and stops the services that it has started.
+  // Without its children each group fails at once, and the suite stops the services that it has started.
   let exitCode: number | null = null;
   for (const [signal, code] of [
     ['SIGINT', 130],
@@ -72,9 +72,8 @@ async function measure(
   }
   try {
     return { rows: await suite.run(bench, groups), noise: bench.noise };
-  } catch (error) {
+  } finally {
     if (exitCode !== null) process.exit(exitCode);
-    throw error;
   }
 }
 

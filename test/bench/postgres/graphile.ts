@@ -7,10 +7,10 @@ import { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Pool } from 'pg';
 import { nowMs, type Payload, payload } from '../kit/app.ts';
 import type { Opened, Place } from '../kit/contender.ts';
 import type { Host } from '../kit/task.ts';
+import { drained } from './drained.ts';
 
 interface Graphile {
   readonly Logger: new (factory: () => () => void) => object;
@@ -76,7 +76,7 @@ export async function graphile({ url, schema }: Place, host: Host): Promise<Open
       const stopped = runner.promise.then(() => {
         throw new Error('graphile-worker stopped by itself.');
       });
-      await Promise.race([empty(pool, schema, () => ran), stopped]);
+      await Promise.race([drained(require, url, `${schema}._private_jobs`, () => ran), stopped]);
       watch.stop(releasedAt);
       stopped.catch(() => {}); // now it is meant to
       await runner.stop();
@@ -91,21 +91,4 @@ export async function graphile({ url, schema }: Place, host: Host): Promise<Open
       await pool.end();
     },
   };
-}
-
-/** Resolves when no job is left. Asks on a connection of its own, and only while no handler runs. */
-async function empty(pool: Pool, schema: string, ran: () => number): Promise<void> {
-  const { Client } = pool as unknown as { Client: typeof import('pg').Client };
-  const observer = new Client(pool.options);
-  await observer.connect();
-  for (let before = -1, left = true; left; ) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    const now = ran();
-    if (now === before) {
-      const { rows } = await observer.query(`SELECT EXISTS (SELECT FROM ${schema}._private_jobs) AS left`);
-      left = rows[0].left;
-    }
-    before = now;
-  }
-  await observer.end();
 }

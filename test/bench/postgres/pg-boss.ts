@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { payload } from '../kit/app.ts';
 import type { Opened, Place } from '../kit/contender.ts';
 import type { Host } from '../kit/task.ts';
+import { drained } from './drained.ts';
 
 interface Boss {
   on(event: 'error', listener: (error: Error) => void): void;
@@ -47,7 +48,7 @@ export async function pgBoss({ url, schema }: Place, host: Host): Promise<Opened
         Array.from({ length: count }, (_, i) => ({ data: payload(from + i), ...when })),
       );
     },
-    async work({ count }, watch) {
+    async work({ count, together }, watch) {
       let ran = 0;
       const all = Promise.withResolvers<void>();
       const options = {
@@ -61,7 +62,8 @@ export async function pgBoss({ url, schema }: Place, host: Host): Promise<Opened
         ran += jobs.length;
         if (ran === count) all.resolve();
       });
-      await all.promise;
+      const left = `${schema}.job WHERE state < 'completed'`;
+      await (together ? drained(require, url, left, () => ran) : all.promise);
       await boss.offWork(name); // waits until the last batch is settled
       watch.stop();
       return ran;
