@@ -238,6 +238,9 @@ export function limitRow(name: string, unit: string, samples: readonly number[],
   };
 }
 
-const amount = (value: number): string => (value < 100 ? value.toFixed(value < 10 ? 2 : 1) : count(value));
+function amount(value: number): string {
+  if (value < 1) return value.toPrecision(2);
+  return value < 100 ? value.toFixed(value < 10 ? 2 : 1) : count(value);
+}
 
 export const count = (value: number): string => Math.round(value).toLocaleString('en');

@@ -40,6 +40,9 @@ export interface Opened {
 
 export type Contender = (place: Place, host: Host) => Promise<Opened>;
 
+/** Reads counters of the server. Called while no contender is connected; returns a function that reads how much they have grown. */
+export type CountServerWork = (place: Place) => Promise<() => Promise<Readonly<Record<string, number>>>>;
+
 export interface SendInput {
   readonly place: Place;
   readonly count: number;
@@ -58,6 +61,8 @@ export interface DrainInput extends Partial<WorkOrder> {
   readonly count: number;
   /** No warm-up, which would need memory of its own. */
   readonly cold?: boolean;
+  /** Report what the server counts. Nobody else may use it meanwhile. */
+  readonly counted?: boolean;
 }
 
 export interface Sent extends Cpu {
@@ -72,6 +77,8 @@ export interface Drained extends Cpu {
   readonly endedAt: number;
   /** Resident memory of the process afterwards. */
   readonly residentMb: number;
+  /** Per job, by the name of the server's counter, from before the contender connects until it has disconnected. */
+  readonly counted: Readonly<Record<string, number>>;
 }
 
 /** As many as are measured: after 2,000 a worker still takes half as much CPU time again as after 20,000. */
@@ -104,9 +111,15 @@ export async function send(open: Contender, input: SendInput, host: Host): Promi
   return { perSecond: perSecond(count, endedAt - startedAt), ...cpu };
 }
 
-export async function drain(open: Contender, input: DrainInput, host: Host): Promise<Drained> {
+export async function drain(
+  open: Contender,
+  input: DrainInput,
+  host: Host,
+  countServerWork?: CountServerWork,
+): Promise<Drained> {
   const { place, concurrency, count, only = false, together = false, cold = false } = input;
   if (!cold) await warmUp(open, place, host, concurrency, warmUpDrained);
+  const growth = input.counted ? await countServerWork?.(place) : undefined;
   const opened = await open(place, host);
   const watch = createStopwatch(count, place.serverPid);
   globalThis.gc?.();
@@ -115,7 +128,8 @@ export async function drain(open: Contender, input: DrainInput, host: Host): Pro
   const residentMb = process.memoryUsage.rss() / 1024 / 1024;
   await opened.close();
   if (!together && ran !== count) throw new Error(`Expected ${count} jobs to be run, got ${ran}.`);
-  return { ran, residentMb, ...watch.read() };
+  const counted = Object.entries((await growth?.()) ?? {}).map(([name, much]) => [name, much / ran] as const);
+  return { ran, residentMb, ...watch.read(), counted: Object.fromEntries(counted) };
 }
 
 async function warmUp(
@@ -193,10 +207,15 @@ export async function sendSpaced(
 }
 
 /** What the child processes of a suite can be asked to do. */
-export function tasksOf<Name extends string>(contenders: Readonly<Record<Name, Contender>>) {
+export function tasksOf<Name extends string>(
+  contenders: Readonly<Record<Name, Contender>>,
+  countServerWork?: CountServerWork,
+) {
   const of =
-    <Input, Result>(task: (open: Contender, input: Input, host: Host) => Promise<Result>) =>
+    <Input, Result>(
+      task: (open: Contender, input: Input, host: Host, count?: CountServerWork) => Promise<Result>,
+    ) =>
     (input: Input & { readonly who: Name }, host: Host): Promise<Result> =>
-      task(contenders[input.who], input, host);
+      task(contenders[input.who], input, host, countServerWork);
   return { drain: of(drain), receive: of(receive), send: of(send), sendSpaced: of(sendSpaced) };
 }

@@ -11,7 +11,7 @@ import {
   type Target,
 } from './bench.ts';
 import type { Drained, DrainInput, Place, Sent } from './contender.ts';
-import { cpuRows, pairsOf, type Round } from './rounds.ts';
+import { countedRows, cpuRows, pairsOf, type Round } from './rounds.ts';
 import { perSecond } from './task.ts';
 
 export interface BenchServer {
@@ -41,7 +41,7 @@ async function drainOnce(
   bench: Bench,
   server: BenchServer,
   who: string,
-  order: Pick<DrainInput, 'concurrency' | 'cold'>,
+  order: Pick<DrainInput, 'concurrency' | 'cold' | 'counted'>,
   history = false,
 ): Promise<Drained> {
   return server.at(async (place) => {
@@ -58,18 +58,20 @@ export interface Drains {
   readonly keeps?: (who: string) => boolean;
   /** With whom the CPU time is compared too, and the most that both ends together may take, as a ratio. */
   readonly cpu?: Readonly<Record<string, number | null>>;
+  /** What the server counts per job is compared too. @default false */
+  readonly counted?: boolean;
 }
 
 export async function drainRows(bench: Bench, server: BenchServer, drains: Drains): Promise<Row[]> {
-  const { name, concurrency, against, keeps = () => false, cpu = {} } = drains;
+  const { name, concurrency, against, keeps = () => false, cpu = {}, counted = false } = drains;
   const rivals = Object.keys(against);
   const rounds: Round<Drained>[] = await contest(bench, ['longshore', ...rivals], (who) =>
-    drainOnce(bench, server, who, { concurrency }, keeps(who)),
+    drainOnce(bench, server, who, { concurrency, counted }, keeps(who)),
   );
   const rows = rivals.map((who) =>
     ratioRow(name, 'jobs/s', pairsOf(rounds, who, rate), against[who] ?? null, who),
   );
-  return [...rows, ...cpuRows(name, rounds, cpu)];
+  return [...rows, ...cpuRows(name, rounds, cpu), ...countedRows(name, rounds, rivals)];
 }
 
 export interface Sends {

@@ -1,6 +1,7 @@
 /** Rows out of rounds in which several contenders did the same. */
 
 import { type Pair, type Row, ratioRow } from './bench.ts';
+import type { Drained } from './contender.ts';
 import type { Cpu } from './stopwatch.ts';
 
 /** What everybody reached in one round. */
@@ -38,6 +39,20 @@ export function cpuRows(
       const pairs = pairsOf(rounds, who, value);
       const target = end === 'CPU' && most !== null ? { most } : null;
       return pairs.length === 0 ? [] : [ratioRow(`${name}: ${end}`, 'µs/job', pairs, target, who)];
+    }),
+  );
+}
+
+/** What the server counted per job, if it counts anything. */
+export function countedRows(
+  name: string,
+  rounds: readonly Round<Drained>[],
+  rivals: readonly string[],
+): Row[] {
+  return Object.keys(rounds[0]!.longshore!.counted).flatMap((counter) =>
+    rivals.map((who) => {
+      const pairs = pairsOf(rounds, who, ({ counted }) => counted[counter]!);
+      return ratioRow(`${name}: ${counter}`, 'a job', pairs, null, who);
     }),
   );
 }

@@ -1,9 +1,9 @@
-import { type Contender, drain, receive, send, sendSpaced } from '../kit/contender.ts';
-import type { Host } from '../kit/task.ts';
+import { type Contender, tasksOf } from '../kit/contender.ts';
 import { graphile } from './graphile.ts';
 import { longshore } from './longshore.ts';
 import { pgBoss } from './pg-boss.ts';
 import { raw } from './raw.ts';
+import { countServerWork } from './server-work.ts';
 
 const contenders = {
   longshore,
@@ -16,9 +16,4 @@ const contenders = {
 
 export type Name = keyof typeof contenders;
 
-const of =
-  <Input, Result>(task: (open: Contender, input: Input, host: Host) => Promise<Result>) =>
-  (input: Input & { readonly who: Name }, host: Host): Promise<Result> =>
-    task(contenders[input.who], input, host);
-
-export const tasks = { drain: of(drain), receive: of(receive), send: of(send), sendSpaced: of(sendSpaced) };
+export const tasks = tasksOf(contenders, countServerWork);

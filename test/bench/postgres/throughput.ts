@@ -16,7 +16,8 @@ export async function drain(bench: Bench, server: BenchServer): Promise<Row[]> {
     };
     const cpu = many ? { 'graphile-worker': 1, 'pg-boss': null, 'raw, k = 500': null } : {};
     const name = `drain c=${concurrency}`;
-    rows.push(...(await drainRows(bench, server, { name, concurrency, against, cpu })));
+    const counted = concurrency === 50;
+    rows.push(...(await drainRows(bench, server, { name, concurrency, against, cpu, counted })));
   }
   return rows;
 }
