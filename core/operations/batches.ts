@@ -2,6 +2,10 @@ import { batchPattern } from '../envelope/flow-ids.ts';
 import type { ChildrenRequest } from '../features/batches/show.ts';
 import { batchChildren, showBatch } from '../features/batches/show.ts';
 import type { Batch } from '../kernel/app/batch.ts';
+import { eachOf } from '../kernel/enqueue/backends.ts';
+import type { Client } from '../kernel/enqueue/client.ts';
+import { keepersOf, orFirst } from '../routing/each.ts';
+import { newestOf, type PageRequest } from '../routing/pages.ts';
 import { change, look, mustExist, notThere, type Resource } from './operation.ts';
 import { count, moment, named, object, orNull, text } from './shapes.ts';
 
@@ -62,7 +66,16 @@ export const batches = {
   }),
   list: look({
     summary: 'Batches, newest first, with their progress',
-    run: (client, page?: { readonly after?: string; readonly max?: number }) => client.batches.list(page),
+    async run(client, page: PageRequest = {}) {
+      const keepers = keepersOf(eachOf(client), ({ stores }) => stores.batches);
+      const pageOf = async (one: Client, asked: PageRequest & { readonly max: number }) => {
+        const rows = await one.batches.list(asked);
+        return { rows, next: rows.length < asked.max ? null : rows.at(-1)!.id };
+      };
+      const newestFirst = ({ createdAt }: Batch) => createdAt;
+      const { rows: batches, ...rest } = await newestOf(orFirst(client, keepers), page, pageOf, newestFirst);
+      return { batches, ...rest };
+    },
   }),
   cancel: change({
     action: 'batch.cancel',

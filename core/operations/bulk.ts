@@ -1,8 +1,8 @@
 /** Retries or discards many dead letters: selects them, splits them into groups, and decides when to stop. */
 
 import { type Clock, sleep } from '../base/clock.ts';
-import { toError } from '../base/failure.ts';
-import type { QueueAdmin, Replacement } from '../contract/admin.ts';
+import { toError, type UnavailableBackend } from '../base/failure.ts';
+import type { Replacement } from '../contract/admin.ts';
 import { retryDeadLetters } from '../features/batches/retry-dead-letters.ts';
 import { adminOf, deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import { signedEnvelope } from '../kernel/enqueue/anew.ts';
@@ -10,6 +10,7 @@ import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { nowOf } from '../kernel/enqueue/skew.ts';
 import { getDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
+import { askEach, awayOf, NoAnswerError } from '../routing/each.ts';
 import { audited, type OperatorHost, selectionText } from './audit.ts';
 import { checkExpiry, expiredText, isExpired, signedAnew } from './edit.ts';
 import { jobsAreGone } from './forget-jobs.ts';
@@ -61,22 +62,18 @@ async function inBulk(
   let done = 0;
   let fitting = 0;
   let left = 0;
-  let total = dryRun
-    ? null
-    : await totalOf(
-        homes.map(({ home }) => adminOf(home)),
-        selection,
-        limit,
-      );
+  let total = dryRun ? null : await totalOf(client, selection, limit);
   const watched = (of: 'ran' | 'failedAgain') =>
     homes.reduce((sum, { work: { watch } }) => sum + (watch?.counts()[of] ?? 0), 0);
   const progress = (): BulkProgress => ({
     ...{ done, total, ran: watched('ran'), failedAgain: watched('failedAgain') },
   });
   const report = () => onProgress?.(progress());
+  const away: UnavailableBackend[] = [];
   const result = (ended: BulkResult['ended'], unseen: readonly string[] = missing): BulkResult => {
     if (dryRun) total = fitting;
-    return { ...progress(), missing: unseen, refused, left, ended };
+    const unavailable = away.length > 0 ? { unavailable: away } : {};
+    return { ...progress(), missing: unseen, refused, left, ended, ...unavailable };
   };
 
   /** Resolves with why the whole action ends early; `null` = it goes on with the next backend. */
@@ -128,7 +125,13 @@ async function inBulk(
   for (const [i, { home, work }] of homes.entries()) {
     const wanted = i > 0 && 'ids' in selection ? { ids: missing } : selection;
     missing = [];
-    const ended = await onBackend(home, work, wanted);
+    const ended = await onBackend(home, work, wanted).catch((error) => {
+      if (homes.length === 1) throw error;
+      away.push(awayOf(home, error));
+      if (away.length === homes.length) throw new NoAnswerError(away, error);
+      if ('ids' in wanted) missing = [...wanted.ids];
+      return null;
+    });
     // An id that is missing here may be on the next backend.
     if (ended) return result(ended, i < homes.length - 1 ? [] : missing);
   }
@@ -139,14 +142,15 @@ const idOf = ({ id }: DeadLetterItem): string => id;
 
 /** The number of letters in the selection. `null` = the filter needs more than the counts of the queues. */
 export async function totalOf(
-  admins: readonly QueueAdmin[],
+  client: Client,
   selection: DeadLetterSelection,
   limit = Infinity,
 ): Promise<number | null> {
   if ('ids' in selection) return Math.min(limit, new Set(selection.ids).size);
   const { filter } = selection;
   if (isNarrow(filter)) return null;
-  const stats = (await Promise.all(admins.map((admin) => admin.stats(filter.queue)))).flat();
+  const { answers } = await askEach(administered(client), (one) => adminOf(one).stats(filter.queue));
+  const stats = answers.flatMap(({ answer }) => answer);
   return Math.min(
     limit,
     stats.reduce((sum, { dead }) => sum + dead, 0),

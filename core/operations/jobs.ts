@@ -3,6 +3,7 @@ import type { JobRecord, RecordFilter } from '../contract/store.ts';
 import { closeBreaker } from '../features/limits/breaker.ts';
 import { limitsFor, pauseJob, resumeJob } from '../features/limits/pause.ts';
 import { stoppedJobs } from '../features/limits/stopped-jobs.ts';
+import { sleepersOf } from '../features/steps/show.ts';
 import type { EnqueuedJob } from '../kernel/app/options.ts';
 import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import { verified } from '../kernel/enqueue/anew.ts';
@@ -13,7 +14,7 @@ import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { update as updateJob } from '../kernel/enqueue/waiting.ts';
 import { believed } from '../kit/records/believe.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
-import { askEach, joined, keepersOf, orFirst } from '../routing/each.ts';
+import { askEach, joined, keepersOf, type OfOne, orFirst } from '../routing/each.ts';
 import { newestOf, type PageRequest } from '../routing/pages.ts';
 import { unmasked } from './edit.ts';
 import { change, changeEach, look, type Subject } from './operation.ts';
@@ -50,7 +51,8 @@ export const jobs = {
       };
       const newestFirst = ({ createdAt }: JobRecord) => createdAt;
       const { rows, ...rest } = await newestOf(orFirst(client, keepers), page ?? {}, pageOf, newestFirst);
-      return { jobs: rows, ...rest };
+      const sleeps = await sleepsOf(keepers, rows);
+      return { jobs: rows.map((job) => ({ ...job, sleeps: sleeps.get(job.id) ?? null })), ...rest };
     },
   }),
   get: look({
@@ -159,6 +161,18 @@ export const jobs = {
     },
   }),
 };
+
+/** What sleeping jobs wait for, by their ids. The list is worth showing without it. */
+async function sleepsOf(
+  keepers: readonly Client[],
+  jobs: readonly OfOne<JobRecord>[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = keepers.map(async ({ app, name, stores }) => {
+    const own = jobs.filter(({ backend }) => backend === name);
+    return sleepersOf(stores, own, app.clock.now()).catch(() => new Map<string, string>());
+  });
+  return new Map((await Promise.all(found)).flatMap((some) => [...some]));
+}
 
 /** With an idempotency key of its own: under the old one it would be taken for done. */
 async function runAgain(client: Client, id: string): Promise<EnqueuedJob> {

@@ -6,7 +6,7 @@ import { wakeAll } from '../features/limits/wake.ts';
 import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
-import { orFirst } from '../routing/each.ts';
+import { keepersOf, orFirst } from '../routing/each.ts';
 import { sortedOf } from '../routing/pages.ts';
 import { change, look } from './operation.ts';
 
@@ -29,11 +29,20 @@ export const limits = {
         if (!isKey(text)) throw wrongOption(`${name} to be a text of at most ${longestKey} characters`);
       if (!Number.isSafeInteger(max) || max < 1 || max > mostAtOnce)
         throw wrongOption(`max to be an integer from 1 to ${mostAtOnce}, got ${max}`);
-      const pageOf = async (one: Client) => {
-        const page = await listLimits(one, filter);
+      const homes = homesOf(client);
+      const pageOf = async ({ stores }: Client) => {
+        const sharing = homes.filter((one) => one.stores.limits === stores.limits);
+        const page = await listLimits(sharing, filter);
         return { rows: page.limits, next: page.next };
       };
-      const { rows: limits, ...rest } = await sortedOf(homesOf(client), pageOf, ({ key }) => key);
+      const { rows: limits, ...rest } = await sortedOf(
+        orFirst(
+          client,
+          keepersOf(homes, ({ stores }) => stores.limits),
+        ),
+        pageOf,
+        ({ key }) => key,
+      );
       return { limits, ...rest } satisfies LimitPage;
     },
   }),

@@ -113,7 +113,14 @@ async function act(host: OperatorHost, operation: AnyChange, args: readonly unkn
   for (const home of homes) await subject?.check?.(home, ...(args as [string]));
   return audited(host, action, target, async (record) => {
     const results: unknown[] = [];
-    for (const home of homes) results.push(await run(home, ...args));
+    const failures: unknown[] = [];
+    // A backend that does not answer must not keep the change from the others.
+    for (const home of homes)
+      await run(home, ...args).then(
+        (one) => results.push(one),
+        (error) => failures.push(error),
+      );
+    if (failures.length > 0) throw failures[0];
     const result = sumOf(results);
     const outcome = outcomeOf(result);
     if (subject && outcome === 'unknown') throw notThere(subject, target);

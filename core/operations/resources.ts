@@ -4,9 +4,10 @@ import { isName, namePattern } from '../base/checks.ts';
 import type { JobRecord } from '../contract/store.ts';
 import { scheduleNamed } from '../features/schedules/cursor.ts';
 import type { StoredScheduleInfo } from '../kernel/app/stored-schedule.ts';
-import { keepsSchedules } from '../kernel/enqueue/backends.ts';
+import { eachOf, keepsSchedules } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { finalStatuses, statuses } from '../kit/records/partitions.ts';
+import { firstOf } from '../routing/first-of.ts';
 import type { Resource, Support } from './operation.ts';
 import { count, list, moment, named, object, orNull, priority, text } from './shapes.ts';
 
@@ -88,15 +89,11 @@ export const result = named('Result', object({ id: text, status: { enum: finalSt
 const open = statuses.filter((status) => !finalStatuses.includes(status as never));
 export const unended = named('Unended', object({ id: text, status: { enum: open }, statusUrl: text }));
 
-/** The client of the backend that has the job. The given client if there is none. */
+/** The client of the backend that has the job. The given client if there is none. Throws if a backend that may have it does not answer. */
 export async function keeperOf(client: Client, id: string): Promise<Client> {
   if (!client.backends) return client;
-  for (const one of client.backends.values()) {
-    // If a backend does not answer, another one may still have the job.
-    const record = await one.status(id).catch(() => null);
-    if (record !== null) return one;
-  }
-  return client;
+  const has = async (one: Client) => ((await one.status(id)) === null ? null : one);
+  return (await firstOf(eachOf(client), has, (found) => found !== null)) ?? client;
 }
 
 /** Queues that find waiting jobs by their ids. */

@@ -1,10 +1,11 @@
+import { scheduleInCode } from '../features/schedules/history.ts';
 import type { GuardedSchedules } from '../features/schedules/stored/verbs.ts';
 import { checkEvent } from '../features/steps/emit.ts';
 import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { StoredScheduleDefinition } from '../kernel/app/stored-schedule.ts';
-import { eachOf } from '../kernel/enqueue/backends.ts';
+import { eachOf, isOn } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
-import { keepersOf, orFirst } from '../routing/each.ts';
+import { askEach, joined, keepersOf, orFirst } from '../routing/each.ts';
 import { type PageRequest, sortedOf } from '../routing/pages.ts';
 import { enqueuedEntry } from './jobs.ts';
 import { change, look } from './operation.ts';
@@ -48,6 +49,17 @@ export const schedules = {
           object({ schedules: list(ref('Schedule')), next: orNull(text), unavailable }, ['unavailable']),
         ),
       },
+    },
+  }),
+  inCode: look({
+    summary: 'Schedules in code, with their last runs',
+    async run(client) {
+      const ownOf = (one: Client) => client.app.schedules.filter(({ job }) => isOn(one, job));
+      const homes = eachOf(client).filter((one) => ownOf(one).length > 0);
+      const { answers, ...missed } = await askEach(homes, (one) =>
+        Promise.all(ownOf(one).map((schedule) => scheduleInCode(one, schedule))),
+      );
+      return { schedules: joined({ answers }), ...missed };
     },
   }),
   get: look({

@@ -5,7 +5,9 @@ import { chains } from './chains.ts';
 import { deadLetters } from './dead-letters.ts';
 import { jobs } from './jobs.ts';
 import { limits } from './limits.ts';
-import { queues, workers } from './queues.ts';
+import { alerts, queues, workers } from './queues.ts';
 import { events, schedules } from './schedules.ts';
 
-export const operations = { deadLetters, jobs, limits, batches, chains, queues, schedules, events, workers };
+export const operations = {
+  ...{ deadLetters, jobs, limits, batches, chains, queues, schedules, events, alerts, workers },
+};

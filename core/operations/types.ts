@@ -1,12 +1,14 @@
 /** The operator's types. The dashboard, the command line and programs share them. */
 
-import type { DeadLetterSummary } from '../contract/admin.ts';
+import type { DeadLetterSummary, QueueStats } from '../contract/admin.ts';
 import type { AuditEntry } from '../contract/derived/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { CancelResult, JobRecord, RecordFilter, WorkerBeat } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { BatchChildPage, BatchDetail, ChildrenRequest } from '../features/batches/show.ts';
 import type { LimitFilter, LimitPage } from '../features/limits/views.ts';
+import type { ScheduleInCode } from '../features/schedules/history.ts';
+import type { AlertRow } from '../kernel/app/alerts.ts';
 import type { Batch } from '../kernel/app/batch.ts';
 import type { StoppedJob } from '../kernel/app/breaker.ts';
 import type { Chain } from '../kernel/app/chain.ts';
@@ -156,7 +158,7 @@ export interface RetryOptions extends BulkOptions {
   readonly expiresInMs?: number;
 }
 
-export interface BulkResult extends BulkProgress {
+export interface BulkResult extends BulkProgress, OfSeveral {
   /** Given ids for which no dead letter exists. */
   readonly missing: readonly string[];
   /** Letters that could not be changed, with the reason. At most 1,000. */
@@ -181,6 +183,11 @@ export interface EditOptions {
   readonly dryRun?: boolean;
 }
 
+export interface ListedJob extends JobRecord {
+  /** What a sleeping job waits for, and until when; `null` = it does not sleep. */
+  readonly sleeps: string | null;
+}
+
 export interface Operator {
   readonly identity: OperatorIdentity;
   /** Covers all backends of the client. */
@@ -203,7 +210,7 @@ export interface Operator {
     list(
       filter?: RecordFilter,
       page?: { max?: number; after?: string },
-    ): Promise<OfSeveral & { readonly jobs: readonly OfOne<JobRecord>[]; readonly next: string | null }>;
+    ): Promise<OfSeveral & { readonly jobs: readonly OfOne<ListedJob>[]; readonly next: string | null }>;
     /** `null` = the job is unknown, or its record has been deleted. */
     get(id: string): Promise<JobRecord | null>;
     cancel(ids: readonly string[]): Promise<Readonly<Record<string, CancelResult>>>;
@@ -240,8 +247,11 @@ export interface Operator {
     show(id: string): Promise<BatchDetail | null>;
     /** The children by number, page by page. Throws `NOT_FOUND`. */
     children(id: string, request?: ChildrenRequest): Promise<BatchChildPage>;
-    /** Newest first. `after` is the id of the last batch of the previous page; `max` defaults to 100. */
-    list(page?: { readonly after?: string; readonly max?: number }): Promise<readonly Batch[]>;
+    /** Newest first; `max` defaults to 100. */
+    list(page?: {
+      readonly after?: string;
+      readonly max?: number;
+    }): Promise<OfSeveral & { readonly batches: readonly OfOne<Batch>[]; readonly next: string | null }>;
     /** Cancels the children that have not ended. `false` = all had ended. Throws `NOT_FOUND`. */
     cancel(id: string): Promise<boolean>;
     /** Retries the children that are dead letters; resolves with their number. Throws `NOT_FOUND` or `BATCH`. */
@@ -255,12 +265,16 @@ export interface Operator {
     cancel(id: string): Promise<'cancelled' | 'cancelling' | 'finished'>;
   };
   readonly queues: {
+    /** The app's queues, used or not, and others that were used, with their counts. */
+    list(): Promise<OfSeveral & { readonly queues: readonly OfOne<QueueStats>[] }>;
     pause(queue: string): Promise<void>;
     resume(queue: string): Promise<void>;
     /** Removes all waiting jobs; resolves with their number. */
     clear(queue: string): Promise<number>;
   };
   readonly schedules: {
+    /** Those in code, of the backends that this process uses. */
+    inCode(): Promise<OfSeveral & { readonly schedules: readonly OfOne<ScheduleInCode>[] }>;
     /** A schedule that was made at run time, like `client.schedules.get`. */
     get(name: string): Promise<StoredScheduleInfo | null>;
     list(page?: {
@@ -282,6 +296,16 @@ export interface Operator {
   readonly events: {
     /** Like `client.emit`; resolves with the number of jobs that got the event. */
     emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
+  };
+  readonly alerts: {
+    /** Each condition as it is now; changes and sends nothing. Throws `CONFIG` if the app has no alerts. */
+    list(): Promise<
+      OfSeveral & {
+        readonly alerts: readonly OfOne<AlertRow>[];
+        /** When they were last evaluated, epoch ms, on the backend where that is longest ago; `null` = never there. */
+        readonly evaluatedAt: number | null;
+      }
+    >;
   };
   readonly workers: {
     /** The workers of the last five minutes. Functions are not among them. */

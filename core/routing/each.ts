@@ -64,7 +64,8 @@ function late(ms: number): never {
   throw new LongshoreError('BACKEND', `It gave no answer for ${ms / 1_000} s.`);
 }
 
-function awayOf({ name = '' }: Client, reason: unknown): UnavailableBackend {
+/** Throws an error that the caller has to mend. */
+export function awayOf({ name = '' }: Client, reason: unknown): UnavailableBackend {
   const { code, message } = backendError('a query', reason);
   if (callersFaults.includes(code)) throw reason;
   return { backend: name, code, message: cut(withoutCredentials(message), longestText) };

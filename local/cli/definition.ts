@@ -1,6 +1,5 @@
 /** The definition of a command: data for the parser, the help and the tests, and a function that runs it. */
 
-import type { Stores } from '../../core/contract/store.ts';
 import { type Flag, flag, watchFlags } from './config/flags.ts';
 import type { ExitCode } from './errors.ts';
 import type { Io } from './io.ts';
@@ -45,8 +44,6 @@ export interface Result {
   /** Printed without `--json`; may be empty. */
   readonly text: string;
   readonly exit?: ExitCode;
-  /** It stopped early, so the command is not started on further backends. */
-  readonly endsAll?: boolean;
 }
 
 /** A change that may have to be confirmed first. */
@@ -69,13 +66,6 @@ export interface Definition<F extends Flags> {
   readonly examples: readonly string[];
   /** Exit codes with a special meaning in this command. */
   readonly exits?: Partial<Readonly<Record<ExitCode, string>>>;
-  /**
-   * Where it runs if the config exports several backends and `--backend` is missing: on `each`, or on those that have the jobs (`ids`),
-   * the `queues` or the `job` of its arguments. The results are joined. @default the command decides itself
-   */
-  readonly backends?: 'each' | 'ids' | 'queues' | 'job';
-  /** Skips backends without this store, if there are several. */
-  readonly needs?: keyof Stores;
   /** For an irreversible change: the text after "This would". Adds `--yes`, which is required without a terminal. */
   readonly would?: string;
   /** `false` = needs neither a terminal nor `--yes` for this input. May throw `USAGE`. @default true */
@@ -84,7 +74,7 @@ export interface Definition<F extends Flags> {
   readonly watched?: true;
   readonly run: (input: Input<F>) => Promise<Result | Plan>;
 }
-type Absent = 'backends' | 'needs' | 'would' | 'asks' | 'watched';
+type Absent = 'would' | 'asks' | 'watched';
 export type Command = Required<Omit<Definition<Flags>, Absent>> & Pick<Definition<Flags>, Absent>;
 
 export const yesFlag = flag('--yes', 'do not ask');
@@ -109,8 +99,7 @@ const commonExits: Readonly<Record<0 | 1 | 2, string>> = {
 /** Exit code 1 of a list. */
 export const someAway = 'failed, or one of several backends did not answer';
 
-export const exitsOf = ({ backends, exits }: Command): Readonly<Partial<Record<ExitCode, string>>> => ({
+export const exitsOf = ({ exits }: Command): Readonly<Partial<Record<ExitCode, string>>> => ({
   ...commonExits,
-  ...(backends === 'each' && { 1: someAway }),
   ...exits,
 });

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command as Commander, CommanderError, Option } from 'commander';
 import { hint } from '../../core/base/nearest.ts';
-import { perform } from './commands/across.ts';
 import { commands } from './commands/index.ts';
+import { perform } from './commands/perform.ts';
 import { type Command, exitsOf, type Flag, type Input } from './definition.ts';
 import { CliError, explain, usage } from './errors.ts';
 import type { Io } from './io.ts';

@@ -3,10 +3,8 @@
 import { hostname, userInfo } from 'node:os';
 import { relative } from 'node:path';
 import { onDemand } from '../../core/base/lazy.ts';
-import { hint } from '../../core/base/nearest.ts';
-import type { QueueAdmin } from '../../core/contract/admin.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { eachOf, isBackend, queuesOn, scoped } from '../../core/kernel/enqueue/backends.ts';
+import { eachOf, isBackend, scoped } from '../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
 import { clientOf } from '../../core/kernel/enqueue/connect.ts';
 import type { OperatorIdentity } from '../../core/operations/types.ts';
@@ -15,20 +13,17 @@ import { connect } from '../../core/routing/connect.ts';
 import { route } from '../../core/routing/route.ts';
 import { within } from '../waiting.ts';
 import { findConfig, loadConfig, only } from './config/config.ts';
-import { notFound, unsupported } from './errors.ts';
+import { unsupported } from './errors.ts';
 import type { Io } from './io.ts';
 
-export interface Session extends ReturnType<typeof sessionOf> {
-  /** A session for this backend only. */
-  of(name: string): Session;
-}
+export type Session = ReturnType<typeof createSession>;
 
 interface Closing {
   close?(): Promise<void>;
 }
 
-/** Shared by the sessions of one command: the exports of the config, opened once. */
-function share(io: Io, configPath: string | undefined) {
+/** @param backendName selects a backend, if the config exports several. Without it a client sends each job to the job's own backend. */
+export function createSession(io: Io, configPath: string | undefined, backendName: string | undefined) {
   const config = onDemand(() => loadConfig(io, configPath));
   const closing: Closing[] = [];
   const keep = (all: readonly (Closing | null | undefined)[]) => {
@@ -44,30 +39,6 @@ function share(io: Io, configPath: string | undefined) {
     keep(isBackend(await backends()) ? [all as Closing | undefined] : Object.values(all ?? {}));
     return all;
   });
-  const close = async (): Promise<void> => {
-    await Promise.all(closing.map((one) => one.close?.()));
-  };
-  return { config, backends, stores, close };
-}
-
-/** @param backendName selects a backend, if the config exports several */
-export function createSession(
-  io: Io,
-  configPath: string | undefined,
-  backendName?: string,
-  shared = share(io, configPath),
-): Session {
-  const session = sessionOf(io, configPath, backendName, shared);
-  return { ...session, of: (name) => createSession(io, configPath, name, shared) };
-}
-
-function sessionOf(
-  io: Io,
-  configPath: string | undefined,
-  /** Without it a client sends each job to the job's own backend. */
-  backendName: string | undefined,
-  { config, backends, stores, close }: ReturnType<typeof share>,
-) {
   const backend = onDemand(async () =>
     only(await backends(), backendName, relative(io.cwd, (await config()).path)),
   );
@@ -140,31 +111,18 @@ function sessionOf(
     keyless,
     /** An operator with the user of this machine as actor. Needs a signing key only when it signs. */
     operator,
-    /** Throws `UNSUPPORTED` for a backend without an admin API. */
-    async admin(what: string): Promise<QueueAdmin> {
-      const { admin, name } = await backend();
-      if (admin) return admin;
+    /** Throws `UNSUPPORTED` if no backend has an admin API. */
+    async admin(what: string): Promise<void> {
+      const { name } = await backend();
+      if (eachOf(await keyless()).some((one) => one.backend.admin)) return;
       throw unsupported(
         `Backend "${name}" cannot ${what}: it offers no administration. Use the broker's own tools.`,
       );
     },
-    /** Returns the given queues, or all queues without names. Throws `NOT_FOUND` if neither the app nor the backend has one. */
-    async queues(names: readonly string[]): Promise<readonly string[]> {
-      const { admin } = await backend();
-      const used = admin ? (await admin.stats()).map(({ queue }) => queue) : [];
-      const { app, failover } = await config();
-      const own = await nameOfBackend();
-      const named = own === undefined ? app.queues : queuesOn(app, own, failover);
-      const known = [...new Set([...named, ...used])];
-      const unknown = names.find((name) => !known.includes(name));
-      // A backend that cannot list its queues may still have this one.
-      if (unknown !== undefined && admin)
-        throw notFound(`There is no queue "${unknown}" here.${hint(unknown, known)}`);
-      return names.length > 0 ? [...new Set(names)] : known;
-    },
     async close(): Promise<void> {
       // A backend that does not open or close in time is left open until the process ends.
-      await within(io.clock, longestCloseMs, close(), () => {});
+      const closed = Promise.all(closing.map((one) => one.close?.()));
+      await within<unknown>(io.clock, longestCloseMs, closed, () => {});
     },
   };
 }

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Clock } from '../../core/base/clock.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import { scheduleHistory } from '../../core/features/schedules/history.ts';
-import { isPaused, pauseSchedule, resumeSchedule } from '../../core/features/schedules/pause.ts';
+import { pauseSchedule, resumeSchedule } from '../../core/features/schedules/pause.ts';
 import { connect, createApp, defineJob, defineSchedule, keyRing, tick } from '../../core/index.ts';
 import { createDynamoTable, dynamoStore } from '../../functions/aws/index.ts';
 import { tableStore } from '../../functions/azure/index.ts';
@@ -76,7 +76,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('hosts that share 
 
     expect(await pauseSchedule(one.client, 'report')).toBe(true);
     expect(await pauseSchedule(two.client, 'report')).toBe(false);
-    expect(await isPaused(three.client, 'report')).toBe(true);
+    expect((await scheduleHistory(three.client, 'report')).pausedAt !== null).toBe(true);
     for (let i = 0; i < 3; i++) {
       clock.advance(minuteMs);
       expect(await tickAll()).toBe(0);
@@ -88,7 +88,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('hosts that share 
     // Nobody ticks for a while, and nothing of that is made up for either.
     clock.advance(5 * minuteMs);
     expect(await resumeSchedule(three.client, 'report')).toBe(true);
-    expect(await isPaused(one.client, 'report')).toBe(false);
+    expect((await scheduleHistory(one.client, 'report')).pausedAt !== null).toBe(false);
     expect(await tickAll()).toBe(0);
     clock.advance(minuteMs);
     expect(await tickAll()).toBe(1);
@@ -106,7 +106,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('hosts that share 
       const [done] = await Promise.all([Promise.all(work), ...hosts.map(({ tick }) => tick())]);
       expect(done.filter(Boolean)).toHaveLength(1);
     }
-    expect(await isPaused(hosts[0]!.client, 'report')).toBe(false);
+    expect((await scheduleHistory(hosts[0]!.client, 'report')).pausedAt !== null).toBe(false);
     for (const { client } of hosts) await client.close();
   });
 });

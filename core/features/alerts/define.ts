@@ -2,8 +2,11 @@
 
 import { checkInteger, checkOptions, isName, namePattern, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
+import { door } from '../../base/lazy.ts';
 import type { AlertHost, AlertRule, Alerts, AlertTarget } from '../../kernel/app/alerts.ts';
 import { standardRules } from './rules.ts';
+
+const code = door(() => import('./evaluate.ts'));
 
 const kinds = { to: '', rules: '', remindMs: '', name: '' } satisfies OptionKinds<AlertsDefinition>;
 
@@ -36,8 +39,10 @@ export function defineAlerts(definition: AlertsDefinition): Alerts {
     to,
     remindMs,
     async evaluate(client: AlertHost, where) {
-      const { evaluateAlerts } = await import('./evaluate.ts');
-      await evaluateAlerts(this, client, where);
+      await code((it) => it.evaluateAlerts(this, client, where));
+    },
+    async states(client: AlertHost) {
+      return code((it) => it.alertStates(this, client));
     },
   };
 }

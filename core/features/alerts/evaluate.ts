@@ -8,13 +8,25 @@ import type {
   AlertHost,
   AlertNotice,
   AlertReading,
+  AlertRow,
   AlertRule,
+  AlertStates,
   Alerts,
 } from '../../kernel/app/alerts.ts';
+import { peek } from '../../kit/records/peek.ts';
 import { addressed, deliver } from './deliver.ts';
 import { askMs, factsOf } from './facts.ts';
 import { unknown } from './rules.ts';
-import { type AlertState, byFunctions, keyOf, nextState, noState, queued, type Read } from './state.ts';
+import {
+  type AlertState,
+  byFunctions,
+  keyOf,
+  nextState,
+  noState,
+  type OpenAlert,
+  queued,
+  type Read,
+} from './state.ts';
 
 /** Hosts evaluate once a minute, each at its own second. */
 const leastPauseMs = 50_000;
@@ -22,9 +34,9 @@ const leastPauseMs = 50_000;
 const mostAheadMs = 60_000;
 /** Longer than an evaluation with sending can take. If a host dies, the others wait for this time. */
 const holdMs = 30_000;
-export const keepMs = 30 * 86_400_000;
+const keepMs = 30 * 86_400_000;
 
-export const stateKey = ({ name }: Alerts): string => `alerts:${name}`;
+const stateKey = ({ name }: Alerts): string => `alerts:${name}`;
 
 /** State of this process: its findings while the key store did not answer, and the rules reported as unavailable. */
 interface Memory {
@@ -113,7 +125,32 @@ function tell(
   return deliver(alerts, client, { ...state, notices: all }, now);
 }
 
-export function readAll(rules: readonly AlertRule[], client: AlertHost, facts: AlertFacts): Promise<Read[]> {
+/** Implements `alerts.states()`. */
+export async function alertStates(alerts: Alerts, client: AlertHost): Promise<AlertStates> {
+  const { app, stores } = client;
+  const text = await peek(stores.keys, app.clock, stateKey(alerts), app.newId(), keepMs);
+  const state = text === 'busy' ? noState : stateOf(text);
+  const { at, open } = state;
+  const now = await nowOf(client);
+  const reads = await readAll(alerts.rules, client, factsOf(client, byFunctions(state, now), now));
+  const rows = reads.flatMap(({ rule, readings }) =>
+    readings.map(({ holds, ...reading }) => {
+      const { name: alert, severity, forMs, summary } = rule;
+      const kept = open[keyOf(alert, reading.subject)];
+      const state = holds === null ? 'unknown' : stateIn(holds, kept);
+      return { alert, severity, forMs, summary, ...reading, state, since: kept?.since ?? null };
+    }),
+  );
+  return { evaluatedAt: at === 0 ? null : at, alerts: rows };
+}
+
+/** An alert that ended since the last evaluation still fires: its end has not been sent yet. */
+function stateIn(holds: boolean, kept: OpenAlert | undefined): AlertRow['state'] {
+  if (kept && kept.firedAt !== null) return 'firing';
+  return holds ? 'pending' : 'ok';
+}
+
+function readAll(rules: readonly AlertRule[], client: AlertHost, facts: AlertFacts): Promise<Read[]> {
   return Promise.all(rules.map(async (rule) => ({ rule, readings: await readOne(rule, client, facts) })));
 }
 
@@ -143,14 +180,14 @@ async function readOne(
   }
 }
 
-export async function nowOf({ app, backend }: AlertHost): Promise<number> {
+async function nowOf({ app, backend }: AlertHost): Promise<number> {
   const own = () => app.clock.now();
   const asked = backend.now?.();
   return asked ? within(app.clock, askMs, asked.catch(own), own) : own();
 }
 
 /** A text that cannot be read, or is of a later version, is replaced by an empty state. */
-export function stateOf(text: string | null): AlertState {
+function stateOf(text: string | null): AlertState {
   try {
     return { ...noState, ...(JSON.parse(text ?? '{}') as Partial<AlertState>) };
   } catch {

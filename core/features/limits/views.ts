@@ -9,6 +9,8 @@ import { forEach } from '../../kit/parallel.ts';
 import { jobOf } from './holders.ts';
 
 export interface LimitView {
+  /** The name of the backend that declares or keeps it, if the app has several. */
+  readonly backend?: string;
   /** The key in the store: `job:shop.sync:concurrency:c-7`. */
   readonly key: string;
   readonly of: 'job' | 'queue' | 'batch';
@@ -44,14 +46,14 @@ export interface LimitFilter {
 
 export interface LimitPage {
   /** Sorted by key. Unused limits come on top of `max`. */
-  readonly limits: readonly (LimitView & { readonly backend?: string })[];
+  readonly limits: readonly LimitView[];
   /** Where the next page begins; `null` = there are no more. */
   readonly next: string | null;
   /** Backends whose limits are missing here; absent if all have answered. */
   readonly unavailable?: readonly UnavailableBackend[];
 }
 
-type Declared = Pick<LimitView, 'perKey' | 'limit' | 'perMs'>;
+type Declared = Pick<LimitView, 'perKey' | 'limit' | 'perMs' | 'backend'>;
 
 /** Throws `CONFIG` if no limits are kept. */
 export function limitStoreOf({ stores, backend }: Pick<Client, 'stores' | 'backend'>): LimitStore {
@@ -61,11 +63,16 @@ export function limitStoreOf({ stores, backend }: Pick<Client, 'stores' | 'backe
   );
 }
 
-export async function listLimits(client: Client, filter: LimitFilter = {}): Promise<LimitPage> {
+/** @param sharing the backends of one store */
+export async function listLimits(
+  sharing: readonly Client[],
+  filter: LimitFilter = {},
+): Promise<Pick<LimitPage, 'limits' | 'next'>> {
   const { prefix = '', after = '', max = 100 } = filter;
-  const declared = declaredIn(client);
+  const declared = new Map(sharing.toReversed().flatMap((one) => [...declaredIn(one)]));
+  const [client] = sharing;
   // Read one more, to know whether there is a next page and whether the last declared limit is in use.
-  const states = await limitStoreOf(client).list({ prefix, max: max + 1, ...(after !== '' && { after }) });
+  const states = await limitStoreOf(client!).list({ prefix, max: max + 1, ...(after !== '' && { after }) });
   const next = states.length > max ? states[max - 1]!.key : null;
   const used = states.slice(0, max).flatMap((state) => viewOf(state, declared) ?? []);
   const unused = [...declared].filter(
@@ -110,7 +117,7 @@ function declaredIn({ app, name }: Pick<Client, 'app' | 'name'>): ReadonlyMap<st
   return new Map(
     all.map(({ of, kind, slots, holdMs, keyOf }) => [
       `${of}:${kind}`,
-      { perKey: keyOf !== null, limit: slots, perMs: holdMs },
+      { perKey: keyOf !== null, limit: slots, perMs: holdMs, ...(name !== undefined && { backend: name }) },
     ]),
   );
 }
@@ -127,6 +134,7 @@ function viewOf(state: LimitState, declared: ReadonlyMap<string, Declared>): Lim
   const { of = 'job', name = found.job!, kind = found.state!, keyPart = null } = found;
   const known = declared.get(`${of}:${name}:${kind}`);
   return {
+    ...(known?.backend !== undefined && { backend: known.backend }),
     key,
     of: of as LimitView['of'],
     name,

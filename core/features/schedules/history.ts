@@ -52,6 +52,24 @@ export interface ScheduleHistory {
   readonly entries: readonly (ScheduleRun | SkippedMoments)[];
 }
 
+/** A schedule in code, as it is now. */
+export interface ScheduleInCode extends Pick<Schedule, 'name' | 'timing' | 'overlap' | 'missed'> {
+  readonly job: string;
+  /** `null` = never again, or it is paused. */
+  readonly nextAt: number | null;
+  /** `null` = no records are kept, so it cannot be paused either. */
+  readonly history: ScheduleHistory | null;
+}
+
+export async function scheduleInCode(client: Client, schedule: Schedule): Promise<ScheduleInCode> {
+  const { name, timing, overlap, missed, job } = schedule;
+  const home = homeOf(client, job) ?? client;
+  const history = home.stores.records.recordsDisabled ? null : await scheduleHistory(client, name);
+  const isPaused = history !== null && history.pausedAt !== null;
+  const nextAt = isPaused ? null : await schedule.nextAfter(client.app.clock.now());
+  return { name, timing, overlap, missed, job: job.name, nextAt, history };
+}
+
 /** Throws `OPTION` for a schedule that the app does not have. @param max of `entries` */
 export async function scheduleHistory(
   client: Client,

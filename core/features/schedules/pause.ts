@@ -9,7 +9,7 @@ import type { Schedule } from '../../kernel/app/schedule.ts';
 import { homeOf } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { claimPastReaders } from '../../kit/records/peek.ts';
-import { type Cursor, cursorKey, readCursor, scheduleNamed, storedText } from './cursor.ts';
+import { type Cursor, cursorKey, scheduleNamed, storedText } from './cursor.ts';
 import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skip.ts';
 
 /** Short, so that a tick waits for it, as it does for a reader. */
@@ -31,16 +31,6 @@ export async function resumeSchedule(client: Client, name: string): Promise<bool
   return change(client, name, async ({ pausedAt, ...cursor }, now) =>
     pausedAt === undefined ? null : withoutThePause(schedule, cursor, now),
   );
-}
-
-/** Throws `OPTION` for a schedule that the app does not have. */
-export async function isPaused(client: Client, name: string): Promise<boolean> {
-  const home = homeOf(client, scheduleNamed(client.app, name).job) ?? client;
-  const cursor = await settled(client.app.clock, name, async () => {
-    const found = await readCursor(home, name);
-    return found === 'ticking' ? null : found;
-  });
-  return cursor !== 'never' && cursor.pausedAt !== undefined;
 }
 
 /** Also skips times that became due in the pause and that no tick handled. */

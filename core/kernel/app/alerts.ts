@@ -117,6 +117,24 @@ export interface AlertCall {
   readonly now: number;
 }
 
+/** A condition as it is now, with its stored state. */
+export interface AlertRow
+  extends Omit<AlertReading, 'holds'>,
+    Pick<AlertRule, 'severity' | 'forMs' | 'summary'> {
+  readonly alert: string;
+  /** `pending`: the condition holds, but not yet for `forMs`. `unknown`: it cannot be evaluated; `text` says why. */
+  readonly state: 'ok' | 'pending' | 'firing' | 'unknown';
+  /** Since when the condition holds, epoch ms. */
+  readonly since: number | null;
+}
+
+export interface AlertStates {
+  /** When they were last evaluated, epoch ms; `null` = never, or an evaluation is in progress. */
+  readonly evaluatedAt: number | null;
+  /** One per rule and subject. A rule without a subject here has none. */
+  readonly alerts: readonly AlertRow[];
+}
+
 export interface Alerts {
   /** Names the stored state of the alerts: apps that share a store need different names. */
   readonly name: string;
@@ -129,4 +147,6 @@ export interface Alerts {
    * @param where `function`: jobs run in functions, which keep no heartbeat
    */
   evaluate(client: AlertHost, where: 'worker' | 'function'): Promise<void>;
+  /** Looks at each condition. Changes and sends nothing. */
+  states(client: AlertHost): Promise<AlertStates>;
 }

@@ -188,8 +188,8 @@ export interface JobDetail {
   readonly stepsProblem: string | null;
 }
 
-export interface BatchList {
-  readonly batches: readonly Batch[];
+export interface BatchList extends OfSeveral {
+  readonly batches: readonly OfOne<Batch>[];
   readonly next: string | null;
 }
 
@@ -260,7 +260,7 @@ export interface WorkerView extends WorkerBeat {
   readonly draining: boolean;
 }
 
-export type { AlertRow } from '../../features/alerts/show.ts';
+export type { AlertRow } from '../../kernel/app/alerts.ts';
 
 export interface Capability {
   readonly name: string;

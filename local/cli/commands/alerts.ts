@@ -1,11 +1,13 @@
 import { hint } from '../../../core/base/nearest.ts';
 import { refusal, send } from '../../../core/features/alerts/deliver.ts';
-import { type AlertRow, alertStates } from '../../../core/features/alerts/show.ts';
+import type { AlertRow } from '../../../core/kernel/app/alerts.ts';
 import { flag } from '../config/flags.ts';
 import { name } from '../config/values.ts';
-import { defineCommand, type Input } from '../definition.ts';
+import { defineCommand, type Input, someAway } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, type Style, span, type Under } from '../output/ui.ts';
+import { listed } from './perform.ts';
+import { backendColumn } from './running-jobs.ts';
 
 const styles: Readonly<Record<AlertRow['state'], Style | null>> = {
   ok: 'green',
@@ -33,7 +35,7 @@ export const alerts = defineCommand({
   },
   examples: ['longshore alerts', 'longshore alerts --test slack', 'longshore alerts --json'],
   exits: {
-    1: 'failed, or the target did not take the test message',
+    1: `${someAway}, or the target did not take the test message`,
     3: 'the app has no such target, or no alerts',
   },
   async run(input) {
@@ -41,13 +43,14 @@ export const alerts = defineCommand({
     if (flags.test !== undefined) return sendTest(input, flags.test);
     const { app } = await session.config();
     if (!app.alerts) throw notFound('The app has no alerts: give createApp() some of defineAlerts().');
-    const found = await alertStates(app.alerts, await session.client());
+    const operator = await session.operator();
+    const found = await operator.alerts.list();
     const { evaluatedAt, alerts } = found;
     const now = io.clock.now();
-    const table =
-      alerts.length > 0 ? ui.table(alerts, columnsAt(now), under) : 'The alerts look at nothing here.';
+    const columns = [...backendColumn(alerts), ...columnsAt(now)];
+    const table = alerts.length > 0 ? ui.table(alerts, columns, under) : 'The alerts look at nothing here.';
     const last = evaluatedAt === null ? 'Not evaluated yet.' : `Evaluated ${span(now - evaluatedAt)} ago.`;
-    return { data: { ...found }, text: `${table}\n${last}` };
+    return listed(input, { ...found }, `${table}\n${last}`);
   },
 });
 

@@ -1,28 +1,31 @@
 import type { AuditEntry } from '../../../core/contract/derived/audit.ts';
 import { given } from '../config/values.ts';
-import { defineCommand } from '../definition.ts';
+import { defineCommand, someAway } from '../definition.ts';
 import { type Column, count, number, type Style, type Under, when } from '../output/ui.ts';
+import { listed } from './perform.ts';
+import { backendColumn } from './running-jobs.ts';
 import { pageFlags } from './select-jobs.ts';
 
 export const audit = defineCommand({
   path: 'audit',
-  backends: 'each',
   summary: 'list the actions of operators on jobs, queues, schedules and workers',
   about:
     'Newest first. Each action has two entries: one before it begins, and one when it is done or has failed. The actor is the user of this machine, or LONGSHORE_ACTOR.',
   flags: pageFlags,
   examples: ['longshore audit', 'longshore audit --max 200 --json'],
-  async run({ flags, session, ui }) {
+  exits: { 1: someAway },
+  async run(input) {
+    const { flags, session, ui } = input;
     const operator = await session.operator();
-    const { entries, next } = await operator.audit(given(flags));
+    const page = await operator.audit(given(flags));
+    const { entries, next } = page;
     const more = next === null ? '.' : `, and older ones: the same with --after ${next}`;
-    return {
-      data: { entries, next },
-      text:
-        entries.length > 0
-          ? `${ui.table(entries, columns, under)}\n\n${count(entries.length, 'line')}${more}`
-          : 'The audit log is empty.',
-    };
+    const shown = [...backendColumn(entries), ...columns];
+    const text =
+      entries.length > 0
+        ? `${ui.table(entries, shown, under)}\n\n${count(entries.length, 'line')}${more}`
+        : 'The audit log is empty.';
+    return listed(input, { ...page }, text);
   },
 });
 

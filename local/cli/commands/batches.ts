@@ -4,37 +4,38 @@ import type { BatchChild, BatchDetail } from '../../../core/features/batches/sho
 import type { Batch } from '../../../core/kernel/app/batch.ts';
 import { flag, maxFlag } from '../config/flags.ts';
 import { given, integer, oneOf, words } from '../config/values.ts';
-import { type Command, defineCommand } from '../definition.ts';
+import { type Command, defineCommand, someAway } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, number, plain, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { change } from './change.ts';
+import { listed } from './perform.ts';
+import { backendColumn } from './running-jobs.ts';
+import { pageFlags } from './select-jobs.ts';
 
 const idArgument = { name: '<id>', text: 'whole id of a batch', parse: words };
 
 const list = defineCommand({
   path: 'batches',
-  backends: 'each',
-  needs: 'batches',
   summary: 'list batches, newest first, with their progress',
   about:
     'Lists running batches, and those that ended in the last days. The callbacks of a batch are separate jobs.',
   args: [],
-  flags: {
-    max: maxFlag,
-    after: flag('--after <id>', 'list the batches after this one', words),
-  },
+  flags: pageFlags,
   examples: ['longshore batches', 'longshore batches --max 100 --json'],
-  async run({ flags, session, ui }) {
-    const { batches } = await session.operator();
-    const found = await batches.list(given(flags));
-    return {
-      data: { batches: found },
-      text:
-        found.length > 0
-          ? `${ui.table(found, columns)}\n\n${found.length === 1 ? '1 batch' : `${number(found.length)} batches`}.`
-          : 'There are no batches.',
-    };
+  exits: { 1: someAway },
+  async run(input) {
+    const { flags, session, ui } = input;
+    const operator = await session.operator();
+    const page = await operator.batches.list(given(flags));
+    const { batches: found, next } = page;
+    const more = next === null ? '.' : `. There may be older ones: the same with --after ${next}`;
+    const shown = found.length === 1 ? '1 batch' : `${number(found.length)} batches`;
+    const text =
+      found.length > 0
+        ? `${ui.table(found, [...backendColumn(found), ...columns])}\n\n${shown}${more}`
+        : 'There are no batches.';
+    return listed(input, { ...page }, text);
   },
 });
 

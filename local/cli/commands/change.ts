@@ -1,6 +1,5 @@
 /** Makes commands from the records of operations, which have the summary, the texts, the errors and the audit entry. */
 
-import type { Stores } from '../../../core/contract/store.ts';
 import { outcomeOf, textOf } from '../../../core/operations/operation.ts';
 import { type ChangeName, changeNamed, perform } from '../../../core/operations/operator.ts';
 import type { Operator } from '../../../core/operations/types.ts';
@@ -18,8 +17,7 @@ interface Target<Found> {
   readonly shown?: string;
 }
 
-interface Change<Found> extends Pick<Definition<never>, 'path' | 'about' | 'backends' | 'exits'> {
-  readonly needs?: keyof Stores;
+interface Change<Found> extends Pick<Definition<never>, 'path' | 'about' | 'exits'> {
   /** The argument in the example. */
   readonly example: string;
   /** @default a name, with the record's description */
@@ -41,13 +39,12 @@ const enqueues: readonly ChangeName[] = ['jobs.runAgain', 'schedules.run'];
 
 export function change<Found>(
   record: ChangeName,
-  { example, arg, find, question, data, next, exits, needs, ...more }: Change<Found>,
+  { example, arg, find, question, data, next, exits, ...more }: Change<Found>,
 ): Command {
   const { summary, subject, action } = changeNamed(record);
   const verb = action.split('.')[1]!;
   return defineCommand({
     ...more,
-    ...(needs && { needs }),
     ...(question && { would: `${verb} a ${subject!.noun}` }),
     summary: lower(summary),
     args: [{ name: `<${subject!.noun}>`, text: subject!.text, parse: name, ...arg }],
@@ -82,7 +79,6 @@ export function changeJobs(
   const record = changeNamed(`jobs.${method}`);
   return defineCommand({
     path: `jobs ${method}`,
-    backends: 'ids',
     summary: lower(record.summary),
     about,
     args: [{ name: '<id...>', text: 'ids of jobs, or their first characters', parse: id }],

@@ -13,7 +13,7 @@ import { withProgress } from '../output/progress.ts';
 import { count, number } from '../output/ui.ts';
 import { exitFor } from './change.ts';
 import {
-  deadAdmin,
+  checkDead,
   deadIds,
   expiresInFlag,
   type FilterValues,
@@ -22,6 +22,7 @@ import {
   isNarrow,
   noneText,
 } from './dead.ts';
+import { tellAway } from './perform.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const selectionFlags = {
@@ -36,7 +37,7 @@ const selectedArgs = [
   { name: '[id...]', text: 'ids of dead letters, or their first characters', parse: id },
 ] as const;
 
-interface Settling extends Pick<Input, 'args' | 'io' | 'json' | 'session' | 'yes'> {
+interface Settling extends Pick<Input, 'args' | 'io' | 'json' | 'note' | 'session' | 'yes'> {
   readonly flags: FilterValues & {
     readonly all: boolean | undefined;
     readonly dryRun: boolean | undefined;
@@ -68,7 +69,6 @@ async function selectionOf({ args, flags, io, session }: Settling): Promise<Dead
 
 const retry = defineCommand({
   path: 'dead retry',
-  backends: 'ids',
   summary: 'run dead letters again',
   about:
     'Fix the cause first. The jobs become ready at once, and their attempts count from 1. On a terminal it shows the number and asks, unless ids are given. --rate spreads the retries over time. --stop-above retries in groups, small at first, and waits for each. Expired letters need --expires-in. Ctrl-C stops between two groups.',
@@ -115,7 +115,6 @@ const retry = defineCommand({
 
 const discard = defineCommand({
   path: 'dead discard',
-  backends: 'ids',
   summary: 'remove dead letters for good',
   about: 'Deletes the jobs and their records.',
   args: selectedArgs,
@@ -155,7 +154,7 @@ async function planned(
   act: Act,
 ): Promise<Plan> {
   const { flags, session } = input;
-  await deadAdmin(session, flags.queue);
+  await checkDead(session, flags.queue);
   const { deadLetters } = await session.operator();
   const selection = await selectionOf(input);
   const total = asks && !input.yes && !flags.dryRun ? await totalOf(input, selection) : undefined;
@@ -170,7 +169,7 @@ async function planned(
 /** The number of selected letters, for the question or the progress bar. */
 async function totalOf({ flags, session }: Settling, selection: DeadLetterSelection): Promise<number> {
   const { max: limit } = flags;
-  const counted = await countOf([await deadAdmin(session)], selection, limit);
+  const counted = await countOf(await session.keyless(), selection, limit);
   if (counted !== null) return counted;
   const { deadLetters } = await session.operator();
   return (await deadLetters.discard(selection, { dryRun: true, ...given({ limit }) })).total ?? 0;
@@ -198,9 +197,10 @@ async function settle(
       return act(selection, { dryRun, signal, onProgress, ...given({ limit }) });
     }),
   );
-  const { done, missing, refused, left, ended, ran, failedAgain } = result;
+  const { done, missing, refused, left, ended, ran, failedAgain, unavailable } = result;
+  if (unavailable) tellAway(unavailable, input);
   const found = dryRun ? (result.total ?? 0) : done;
-  const exit = exitOf(result, found, selection);
+  const exit = unavailable ? 1 : exitOf(result, found, selection);
   const isNone = isByFilter(flags) && found === 0 && refused.length === 0 && ended === 'all';
   return {
     data: {
@@ -211,10 +211,10 @@ async function settle(
       ended,
       ...(dryRun && { dryRun, would: found }),
       ...(ran > 0 && { ran, failedAgain }),
+      ...(unavailable && { unavailable }),
     },
     text: isNone ? await noneText(flags, session) : textOf(result, verb, dryRun, found),
     exit,
-    endsAll: ended === 'stopped' || ended === 'failing',
   };
 }
 

@@ -1,9 +1,9 @@
 import { errorText } from '../../../core/base/failure.ts';
 import { onDemand } from '../../../core/base/lazy.ts';
-import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import { stepsOf } from '../../../core/features/steps/show.ts';
-import { getDeadLetter } from '../../../core/kit/records/dead-letter-pages.ts';
 import { reasons } from '../../../core/kit/records/partitions.ts';
+import { totalOf } from '../../../core/operations/bulk.ts';
+import { findDeadLetter } from '../../../core/operations/edit.ts';
 import { isNarrow as narrows } from '../../../core/operations/select.ts';
 import type {
   DeadLetterDetail,
@@ -13,14 +13,16 @@ import type {
 } from '../../../core/operations/types.ts';
 import { flag, queueFlag } from '../config/flags.ts';
 import { duration, given, integer, name, oneOf, words } from '../config/values.ts';
-import { type Command, defineCommand, type Input, type Values } from '../definition.ts';
+import { type Command, defineCommand, type Input, someAway, type Values } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
 import { type Column, count, number, span, type Under, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { attemptsTable, payloadText, withoutStack } from './attempts.ts';
 import { payloadFlag, payloadOf } from './enqueue.ts';
-import { firstOf, idArgs, pageFlags, shortIds, unknownJob, wholeIds } from './select-jobs.ts';
+import { listed } from './perform.ts';
+import { backendColumn } from './running-jobs.ts';
+import { chosenQueues, firstOf, idArgs, pageFlags, shortIds, unknownJob, wholeIds } from './select-jobs.ts';
 
 export const filterFlags = {
   job: flag('--job <name>', 'only of this job', name),
@@ -45,10 +47,10 @@ export function filterOf(flags: FilterValues, now: number): DeadLetterFilter {
 
 export const isNarrow = (flags: FilterValues): boolean => narrows(filterOf(flags, 0));
 
-export async function deadAdmin(session: Session, queue?: string): Promise<QueueAdmin> {
-  const admin = await session.admin('list or settle dead letters');
-  if (queue !== undefined) await session.queues([queue]);
-  return admin;
+/** Throws `UNSUPPORTED`, or `NOT_FOUND` for a queue that no backend has. */
+export async function checkDead(session: Session, queue?: string): Promise<void> {
+  await session.admin('list or settle dead letters');
+  if (queue !== undefined) await chosenQueues(session, [queue]);
 }
 
 /** Completes shortened ids. Without records it looks them up in the dead letters. */
@@ -69,7 +71,6 @@ export async function noneText(flags: FilterValues, session: Session): Promise<s
 
 const list = defineCommand({
   path: 'dead list',
-  backends: 'each',
   summary: 'list dead letters, newest first',
   about: 'A dead letter is a job that will not run again by itself; its reason says why.',
   flags: {
@@ -82,29 +83,29 @@ const list = defineCommand({
     'longshore dead list --queue mail --max 200 --json',
     'longshore dead list --job invoice.mail --reason exhausted --newer-than 1d',
   ],
-  exits: { 3: 'the queue that was asked for is not there' },
-  async run({ flags, session, ui, io }) {
+  exits: { 1: someAway, 3: 'the queue that was asked for is not there' },
+  async run(input) {
+    const { flags, session, ui, io } = input;
     const { queue, max, after } = flags;
-    const admin = await deadAdmin(session, queue);
+    await checkDead(session, queue);
     const now = io.clock.now();
     const { deadLetters } = await session.operator();
     const filter = filterOf(flags, now);
     const pageOf = async (page: Parameters<typeof deadLetters.page>[1]) => {
-      const { letters: found, next } = await deadLetters.page(filter, page);
-      return { found, next };
+      const { letters: found, ...rest } = await deadLetters.page(filter, page);
+      return { found, ...rest };
     };
-    const { found, next } = await firstOf(pageOf, max, after);
-    if (found.length === 0) return { data: { deadLetters: [], next }, text: await noneText(flags, session) };
-    const all = isNarrow(flags) || next === null ? null : await admin.stats(queue);
-    const total = all?.reduce((sum, { dead }) => sum + dead, 0) ?? null;
+    const { found, ...rest } = await firstOf(pageOf, max, after);
+    const { next } = rest;
+    const data = { deadLetters: found, ...rest };
+    if (found.length === 0) return listed(input, data, await noneText(flags, session));
+    const isPart = next !== null && !isNarrow(flags);
+    const total = isPart ? await totalOf(await session.keyless(), { filter }) : null;
     const shown = `${number(found.length)}${total === null ? '' : ` of ${number(total)}`}`;
     const footer = `${shown} dead letter${found.length === 1 ? '' : 's'}, newest first.`;
     const older = next === null ? '' : ` Older ones: the same with --after ${next}`;
-    const columns = columnsAt(now, shortIds(found.map(({ id }) => id)));
-    return {
-      data: { deadLetters: found, next },
-      text: `${ui.table(found, columns, errorUnder)}\n\n${footer}${older}`,
-    };
+    const columns = [...backendColumn(found), ...columnsAt(now, shortIds(found.map(({ id }) => id)))];
+    return listed(input, data, `${ui.table(found, columns, errorUnder)}\n\n${footer}${older}`);
   },
 });
 
@@ -121,7 +122,6 @@ const errorUnder: Under<{ readonly error: string }> = { text: ({ error }) => err
 
 const groups = defineCommand({
   path: 'dead groups',
-  backends: 'each',
   summary: 'group dead letters by their error',
   about:
     'A group has the same job, reason and error; numbers, ids, paths and quoted values in the error may differ. Reads the newest letters only.',
@@ -131,23 +131,22 @@ const groups = defineCommand({
     look: flag('--look <n>', 'how many letters to read, newest first', integer(1, 1_000_000), '5000'),
   },
   examples: ['longshore dead groups', 'longshore dead groups --job invoice.mail --newer-than 1d'],
-  exits: { 3: 'the queue that was asked for is not there' },
-  async run({ flags, session, ui, io }) {
-    await deadAdmin(session, flags.queue);
+  exits: { 1: someAway, 3: 'the queue that was asked for is not there' },
+  async run(input) {
+    const { flags, session, ui, io } = input;
+    await checkDead(session, flags.queue);
     const now = io.clock.now();
     const { deadLetters } = await session.operator();
     const result = await deadLetters.groups(filterOf(flags, now), flags.look);
     const { groups: found, looked, complete } = result;
-    if (found.length === 0) return { data: { ...result }, text: await noneText(flags, session) };
+    if (found.length === 0) return listed(input, { ...result }, await noneText(flags, session));
     const letters = found.reduce((sum, one) => sum + one.count, 0);
     const more = complete
       ? '.'
       : ` among the newest ${number(looked)}. There are older ones: look at more with --look`;
     const footer = `${count(found.length, 'group')} of ${count(letters, 'dead letter')}${more}`;
-    return {
-      data: { ...result },
-      text: `${ui.table(found, groupColumns(now, complete), errorUnder)}\n\n${footer}`,
-    };
+    const table = ui.table(found, groupColumns(now, complete), errorUnder);
+    return listed(input, { ...result }, `${table}\n\n${footer}`);
   },
 });
 
@@ -162,7 +161,6 @@ const groupColumns = (now: number, complete: boolean): readonly Column<DeadLette
 
 const show = defineCommand({
   path: 'dead show',
-  backends: 'ids',
   summary: 'show one dead letter with its payload and its attempts',
   about:
     'Values under names that look like secrets are masked. --body also prints the stored text, with the unmasked payload and the signature: treat it as confidential.',
@@ -171,15 +169,15 @@ const show = defineCommand({
   examples: ['longshore dead show 0199a1b2-c3d4-7e5f'],
   exits: { 3: 'no such dead letter' },
   async run({ args, flags, session, ui, io }) {
-    const admin = await deadAdmin(session);
+    await checkDead(session);
     const [wanted = ''] = await deadIds(session, args);
     const { deadLetters } = await session.operator();
     const detail = await deadLetters.show(wanted);
     if (!detail) throw notFound(`There is no dead letter ${wanted} here. See \`longshore dead list\`.`);
     const { letter, attempts, ...rest } = detail;
-    const { stores } = await session.keyless();
-    const { problem } = await stepsOf(stores, wanted, io.clock.now());
-    const body = flags.body ? ((await getDeadLetter(admin.deadLetters, wanted))?.body ?? null) : null;
+    const on = await findDeadLetter(await session.keyless(), wanted);
+    const { problem } = on ? await stepsOf(on.client.stores, wanted, io.clock.now()) : { problem: null };
+    const body = flags.body && on ? on.letter.body : null;
     const stack = stackOf(detail);
     const parts = [
       ui.facts([...factsOf(detail, io.clock.now()), ['steps', problem], ['body', body]]),
@@ -233,7 +231,6 @@ export const expiresInFlag = flag('--expires-in <duration>', 'the new expiry, fr
 
 const edit = defineCommand({
   path: 'dead edit',
-  backends: 'ids',
   summary: 'change the payload of a dead letter and run it again',
   about:
     'The signature of the old text must verify with the keys of this app. The new payload is checked against the schema of the job and signed again. The job keeps its id, and its attempts count from 1. A member that reads [masked], as `longshore dead show` prints it, keeps its old value.',
@@ -257,7 +254,7 @@ const edit = defineCommand({
     if (flags.payload === undefined)
       throw usage('Expected --payload with the new payload: JSON, @ and the name of a file, or -.');
     const payload = await payloadOf(input, flags.payload);
-    await deadAdmin(session);
+    await checkDead(session);
     const [wanted = ''] = await deadIds(session, args);
     const { deadLetters } = await session.operator();
     const { expiresIn, dryRun = false } = flags;

@@ -39,7 +39,6 @@ const remove = changeJobs(
 
 const runAgain = change('jobs.runAgain', {
   path: 'jobs run-again',
-  backends: 'ids',
   about:
     'The payload must still be stored: it is while a job waits, runs or is a dead letter, and after its end with keepPayload: true. The new job has a new idempotency key, so it runs even if the first job is done.',
   example: '0199a1b2-c3d4-7e5f',
@@ -51,7 +50,6 @@ const runAgain = change('jobs.runAgain', {
 
 const update = defineCommand({
   path: 'jobs update',
-  backends: 'ids',
   summary: lower(changeNamed('jobs.update').summary),
   about: `Values that are not given stay, and so do the id and the attempts. A new payload is checked against the schema of the job; a member that reads [masked], as \`longshore jobs show\` prints it, keeps its value. ${where}`,
   args: idArgs,
@@ -97,7 +95,7 @@ async function kindIn(session: Session, target: string) {
   throw notFound(`The app has no job "${target}".${hint(target, jobs.keys())}`);
 }
 
-const ofKind = { backends: 'job', example: 'mail.send', find: kindIn } as const;
+const ofKind = { example: 'mail.send', find: kindIn } as const;
 
 const pause = change('jobs.pause', {
   ...ofKind,

@@ -5,14 +5,18 @@ import type { JobRecord, RecordFilter, WorkerBeat } from '../../../core/contract
 import { chainText } from '../../../core/envelope/flow-ids.ts';
 import { type BatchRole, batchRoleOf } from '../../../core/features/batches/show.ts';
 import { whyWaits } from '../../../core/features/limits/explain.ts';
-import { type StepView, sleepersOf, stepsOf } from '../../../core/features/steps/show.ts';
+import { type StepView, stepsOf } from '../../../core/features/steps/show.ts';
+import { eachOf } from '../../../core/kernel/enqueue/backends.ts';
 import { believed } from '../../../core/kit/records/believe.ts';
 import { runsOf } from '../../../core/kit/records/partitions.ts';
 import { payloadOf, type StoredPayload } from '../../../core/kit/records/payload.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
+import { keeperOf } from '../../../core/operations/resources.ts';
+import type { ListedJob } from '../../../core/operations/types.ts';
+import type { OfOne } from '../../../core/routing/each.ts';
 import { flag } from '../config/flags.ts';
 import { given } from '../config/values.ts';
-import { type Command, defineCommand } from '../definition.ts';
+import { type Command, defineCommand, someAway } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
 import {
@@ -29,8 +33,10 @@ import {
 } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { attemptsTable, payloadText, withoutStack } from './attempts.ts';
-import { nameOf, progressText } from './running-jobs.ts';
+import { listed } from './perform.ts';
+import { backendColumn, nameOf, progressText } from './running-jobs.ts';
 import {
+  chosenQueues,
   filterFlags,
   filterOf,
   firstJobs,
@@ -51,7 +57,6 @@ export const statusStyles: Readonly<Partial<Record<JobStatus, Style>>> = {
 
 const list = defineCommand({
   path: 'jobs list',
-  backends: 'each',
   watched: true,
   summary: 'list jobs, newest first',
   about:
@@ -65,26 +70,24 @@ const list = defineCommand({
     'longshore jobs list --job invoice.send --status retrying --max 100',
     'longshore jobs list --tenant acme --error "421 busy" --newer-than 1d',
   ],
-  async run({ flags, session, ui, io }) {
-    const { app, stores } = await session.client();
+  exits: { 1: someAway },
+  async run(input) {
+    const { flags, session, ui, io } = input;
     const now = io.clock.now();
     const filter = filterOf(flags, now);
-    const { found: records, next } = await firstJobs(stores.records, filter, flags.max, flags.after);
-    const found = records.map((record) => believed(app, record));
-    const sleepers = await sleepersOf(stores, found, now);
-    const columns = columnsAt(now, shortIds(found.map(({ id }) => id)));
+    const { found, ...rest } = await firstJobs(session, filter, flags.max, flags.after);
+    const { next } = rest;
+    const columns = [...backendColumn(found), ...columnsAt(now, shortIds(found.map(({ id }) => id)))];
     const total = next === null ? '' : await totalText(filter, session);
-    return {
-      data: { jobs: found.map((job) => ({ ...brief(job), sleeps: sleepers.get(job.id) ?? null })), next },
-      text:
-        found.length > 0
-          ? `${ui.table(found, columns, underOf(sleepers))}\n\n${shownText(found.length, total, flags.after, next)}`
-          : `No job matches.${await unknownNames(filter, session)}`,
-    };
+    const text =
+      found.length > 0
+        ? `${ui.table(found, columns, under)}\n\n${shownText(found.length, total, flags.after, next)}`
+        : `No job matches.${await unknownNames(filter, session)}`;
+    return listed(input, { jobs: found.map(brief), ...rest }, text);
   },
 });
 
-const brief = (record: JobRecord) => ({
+const brief = (record: OfOne<ListedJob>) => ({
   ...record,
   attempts: record.attempts.map(withoutStack),
 });
@@ -96,9 +99,10 @@ function shownText(shown: number, total: string, after: string | undefined, next
 
 /** The total from the counts of the queues. Empty if they do not have it: counting records would be slow. */
 async function totalText({ queue, status, ...others }: RecordFilter, session: Session): Promise<string> {
-  const { admin } = await session.backend();
-  if (!admin || status === undefined || Object.keys(others).length > 0) return '';
-  const stats = await admin.stats(queue);
+  const clients = eachOf(await session.keyless());
+  const hasCounts = clients.every(({ backend }) => backend.admin);
+  if (!hasCounts || status === undefined || Object.keys(others).length > 0) return '';
+  const { queues: stats } = await chosenQueues(session, queue === undefined ? [] : [queue]);
   const sum = (of: (row: QueueStats) => number) => number(stats.reduce((all, row) => all + of(row), 0));
   switch (status) {
     case 'processing':
@@ -136,20 +140,19 @@ const nextStyle = (row: JobRecord, now: number): Style | null =>
   waits(row) ? lateness(now - row.runAt) : null;
 
 /** Under a row: the progress of a running job, what a sleeping job waits for, or the last error. */
-const underOf = (sleepers: ReadonlyMap<string, string>): Under<JobRecord> => ({
+const under: Under<ListedJob> = {
   text: (row) =>
     row.progress !== null && row.finishedAt === null
       ? progressText(row.progress)
-      : (sleepers.get(row.id) ?? row.error ?? lastError(row)),
+      : (row.sleeps ?? row.error ?? lastError(row)),
   style: (row) => (row.progress !== null && row.finishedAt === null ? 'cyan' : 'dim'),
-});
+};
 
 const lastError = ({ status, attempts }: JobRecord): string | null =>
   status === 'completed' ? null : errorText(attempts.findLast(({ error }) => error !== null)?.error ?? null);
 
 const showJob = defineCommand({
   path: 'jobs show',
-  backends: 'ids',
   summary: 'show one job with all its attempts',
   about:
     'Shows its actor, why it waits, every attempt with its worker, its stored steps, the log of its handler, and the place in your code where it failed. --payload prints the payload if it is still stored; values under names that look like secrets are masked. Payloads of completed jobs are stored only with keepPayload: true.',
@@ -162,7 +165,7 @@ const showJob = defineCommand({
   exits: { 3: 'no such job, or its record has been deleted' },
   async run({ args, flags, session, ui, io }) {
     const wanted = await wholeId(session, args[0] ?? '');
-    const client = await session.client();
+    const client = await keeperOf(await session.keyless(), wanted);
     const { records, workers: registry } = client.stores;
     const job = believed(client.app, await records.get(wanted));
     if (!job)

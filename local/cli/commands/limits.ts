@@ -1,33 +1,34 @@
 import { span } from '../../../core/base/duration.ts';
 import type { LimitView } from '../../../core/features/limits/views.ts';
 import { given, words } from '../config/values.ts';
-import { type Command, defineCommand } from '../definition.ts';
-import { notFound } from '../errors.ts';
+import { type Command, defineCommand, someAway } from '../definition.ts';
 import { type Column, count, number, plain, type Under, when } from '../output/ui.ts';
 import { change } from './change.ts';
+import { listed, notFoundIn } from './perform.ts';
+import { backendColumn } from './running-jobs.ts';
 import { pageFlags } from './select-jobs.ts';
 
 const list = defineCommand({
   path: 'limits',
-  backends: 'each',
-  needs: 'limits',
   summary: 'list the limits of jobs and queues, with their slots and waiting jobs',
   about:
     'Lists the limits that the app declares, and those that are in use, on hold or waited for, by their keys: job:<name>:concurrency, queue:<name>:rate, followed by :<key> if each key has its own limit. Paused jobs and open breakers are listed too.',
   args: [{ name: '[prefix]', text: 'prefix of their keys; all by default', parse: words }],
   flags: pageFlags,
   examples: ['longshore limits', 'longshore limits job:shop.sync:', 'longshore limits --json'],
-  async run({ args, flags, session, ui, io }) {
+  exits: { 1: someAway },
+  async run(input) {
+    const { args, flags, session, ui, io } = input;
     const operator = await session.operator();
-    const { limits, next } = await operator.limits.list(given({ ...flags, prefix: args[0] }));
+    const page = await operator.limits.list(given({ ...flags, prefix: args[0] }));
+    const { limits, next } = page;
     const more = next === null ? '.' : `, and there are more: the same with --after ${shellWord(next)}`;
-    return {
-      data: { limits, next },
-      text:
-        limits.length > 0
-          ? `${ui.table(limits, columnsAt(io.clock.now()), under)}\n\n${count(limits.length, 'limit')}${more}`
-          : 'No job and no queue has a limit like this.',
-    };
+    const columns = [...backendColumn(limits), ...columnsAt(io.clock.now())];
+    const text =
+      limits.length > 0
+        ? `${ui.table(limits, columns, under)}\n\n${count(limits.length, 'limit')}${more}`
+        : 'No job and no queue has a limit like this.';
+    return listed(input, { ...page }, text);
   },
 });
 
@@ -68,8 +69,6 @@ const under: Under<LimitView> = {
 
 const reset = change('limits.reset', {
   path: 'limits reset',
-  backends: 'each',
-  needs: 'limits',
   about:
     'Running jobs are not stopped, so more jobs than the limit may run for a while. You need not reset slots of dead workers: they are freed when the lease ends.',
   example: 'job:shop.sync:concurrency:c-7',
@@ -77,18 +76,23 @@ const reset = change('limits.reset', {
   exits: { 3: 'the limit is not in use' },
   async find(session, target) {
     const { limits } = await session.operator();
-    const found = (await limits.list({ prefix: target, max: 1 })).limits.find(({ key }) => key === target);
-    if (found && (found.used > 0 || found.heldUntil !== null || found.waiting > 0)) return { target, found };
-    throw notFound(`Limit "${target}" is not in use. See \`longshore limits\`.`);
+    const page = await limits.list({ prefix: target, max: 1 });
+    const found = page.limits.filter(
+      ({ key, used, heldUntil, waiting }) =>
+        key === target && (used > 0 || heldUntil !== null || waiting > 0),
+    );
+    if (found.length > 0) return { target, found };
+    throw notFoundIn(page, `Limit "${target}" is not in use. See \`longshore limits\`.`);
   },
-  question: (found) => ({ many: 1, text: `${stateText(found)} Free it?` }),
+  question: (found) => ({ many: 1, text: `${found.map(stateText).join(' ')} Free it?` }),
   data: (key) => ({ key, reset: true }),
 });
 
-function stateText({ key, used, heldUntil, waiting }: LimitView): string {
+function stateText({ backend, key, used, heldUntil, waiting }: LimitView): string {
   const held = heldUntil === null ? [] : [heldUntil === 'reset' ? 'held' : `held until ${when(heldUntil)}`];
   const parts = [`${count(used, 'slot')} in use`, ...held, `${count(waiting, 'job')} waiting`];
-  return `${plain(key)}: ${parts.join(', ')}.`;
+  const where = backend === undefined ? '' : `${backend}: `;
+  return `${where}${plain(key)}: ${parts.join(', ')}.`;
 }
 
 export const limitsCommands: readonly Command[] = [list, reset];

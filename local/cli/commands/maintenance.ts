@@ -1,21 +1,22 @@
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { BackendStores, RecordStore, Retention } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
+import { askEach, keepersOf, type OfSeveral } from '../../../core/routing/each.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import { flag } from '../config/flags.ts';
 import { duration } from '../config/values.ts';
-import { type Command, defineCommand } from '../definition.ts';
+import { type Command, defineCommand, someAway } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
-import { firstJobs } from './select-jobs.ts';
+import { type Listing, listed } from './perform.ts';
+import { firstOf } from './select-jobs.ts';
 
 /** Keeps all records of one kind: none is this old. */
 const keepAllMs = 100 * 365 * 86_400_000;
 
 const purge = defineCommand({
   path: 'purge',
-  backends: 'each',
   would: 'remove records',
   asks: ({ flags }) => !isOwn(flags) && !flags.dryRun,
   summary: 'remove records of jobs that ended long ago',
@@ -39,6 +40,7 @@ const purge = defineCommand({
     'longshore purge --older-than 7d --dry-run',
     'longshore purge --older-than 7d --dead-older-than 30d --yes',
   ],
+  exits: { 1: `${someAway}, or not confirmed` },
   async run(input) {
     const { flags, session, io } = input;
     const { olderThan, deadOlderThan } = flags;
@@ -48,32 +50,51 @@ const purge = defineCommand({
         'A dry run cannot know the retention that the store has by itself. Add --older-than 7d or --dead-older-than 90d.',
       );
     }
-    const { app, stores } = await session.client();
-    const { records } = stores;
+    const keepers = keepersOf(await session.clients(), ({ stores }) => stores.records);
     const retention = { completedMs: olderThan ?? keepAllMs, deadMs: deadOlderThan ?? keepAllMs };
-    const counted = own ? null : await countEnded(app, records, retention, io.clock.now());
-    if (counted && flags.dryRun) return dryRun(counted);
-    const many = counted ? counted.completed + counted.dead : 0;
+    const { answers, ...missed } = await askEach(
+      keepers,
+      async ({ app, stores }) =>
+        own ? nothingEnded : countEnded(app, stores.records, retention, io.clock.now()),
+      longestMs,
+    );
+    const counted = answers.map(({ answer }) => answer).reduce(sumOfEnded, nothingEnded);
+    if (flags.dryRun) return dryRun(input, counted, missed);
+    const many = counted.completed + counted.dead;
     return {
       many,
-      question: counted && `Remove ${nearly(counted)}${count(many, 'record')} for good?`,
+      question: own ? null : `Remove ${nearly(counted)}${count(many, 'record')} for good?`,
       async act() {
-        const removed = await withProgress(input, 'purging', many, async (bar) => {
-          for (let sum = 0; ; ) {
-            const step = own ? await records.purge() : await records.purge(retention);
-            if (step === 0) return sum;
-            sum += step;
-            bar.add(step);
-          }
-        });
-        return {
-          data: { dryRun: false, removed },
-          text: `Removed ${removed}, ended idempotency keys included.`,
-        };
+        const asked = answers.map(({ client }) => client);
+        const done = await withProgress(input, 'purging', many, (bar) =>
+          askEach(
+            asked,
+            ({ stores }) => removeAll(stores.records, own ? undefined : retention, bar.add),
+            longestMs,
+          ),
+        );
+        const removed = done.answers.reduce((sum, { answer }) => sum + answer, 0);
+        const away = [...(missed.unavailable ?? []), ...(done.unavailable ?? [])];
+        const rest = away.length > 0 ? { unavailable: away } : {};
+        const text = `Removed ${removed}, ended idempotency keys included.`;
+        return listed(input, { dryRun: false, removed, ...rest }, text);
       },
     };
   },
 });
+
+async function removeAll(
+  records: RecordStore,
+  retention: Retention | undefined,
+  tell: (count: number) => void,
+): Promise<number> {
+  for (let sum = 0; ; ) {
+    const step = await records.purge(retention);
+    if (step === 0) return sum;
+    sum += step;
+    tell(step);
+  }
+}
 
 /** Whether the store's own retention is used. */
 const isOwn = ({
@@ -91,19 +112,27 @@ interface Ended {
   readonly exact: boolean;
 }
 
+const nothingEnded: Ended = { completed: 0, dead: 0, all: true, exact: true };
+
+const sumOfEnded = (a: Ended, b: Ended): Ended => ({
+  completed: a.completed + b.completed,
+  dead: a.dead + b.dead,
+  all: a.all && b.all,
+  exact: a.exact && b.exact,
+});
+
 const nearly = ({ all, exact }: Ended): string => (exact ? '' : all ? 'about ' : 'at least about ');
 
-function dryRun(ended: Ended) {
+function dryRun(input: Listing, ended: Ended, missed: OfSeveral) {
   const { completed, dead, exact } = ended;
-  return {
-    // `keys` is null because the stores cannot count keys without removing them.
-    data: { dryRun: true, completed, dead, exact, keys: null },
-    text: `Would remove ${nearly(ended)}${completed} completed or cancelled and ${dead} dead records. Ended idempotency keys, which go too, are not counted.`,
-  };
+  const text = `Would remove ${nearly(ended)}${completed} completed or cancelled and ${dead} dead records. Ended idempotency keys, which go too, are not counted.`;
+  // `keys` is null because the stores cannot count keys without removing them.
+  return listed(input, { dryRun: true, completed, dead, exact, keys: null, ...missed }, text);
 }
 
 /** Counting reads whole records, so it is limited. */
 const mostCounted = 50_000;
+const longestMs = 3_600_000;
 
 async function countEnded(
   { jobs }: App,
@@ -116,7 +145,11 @@ async function countEnded(
     if (keepMs === keepAllMs) return 0;
     let sum = 0;
     for (const status of statuses) {
-      const { found, next } = await firstJobs(records, { status }, mostCounted);
+      const pageOf = async (page: { readonly max: number }) => {
+        const { records: some, next } = await records.page({ status, ...page });
+        return { found: some, next };
+      };
+      const { found, next } = await firstOf(pageOf, mostCounted);
       if (next !== null || found.length === mostCounted) all = false;
       sum += found.filter(({ finishedAt }) => finishedAt !== null && finishedAt + keepMs <= now).length;
     }

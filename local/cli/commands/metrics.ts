@@ -10,7 +10,8 @@ import { given, name, oneOf } from '../config/values.ts';
 import { defineCommand, type Input, someAway } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { bytes, type Column, number, short, span, type Ui, when } from '../output/ui.ts';
-import { tellOf } from './across.ts';
+import { listed } from './perform.ts';
+import { chosenQueues } from './select-jobs.ts';
 
 const periods = ['hour', 'day', 'month'] as const satisfies readonly MetricPeriod[];
 
@@ -39,13 +40,8 @@ export const metrics = defineCommand({
     const report = await client.metrics({ last, ...given({ job, queue }) });
     const isEmpty = report.jobs.length === 0;
     if (job !== undefined && isEmpty) checkJob(client.app.jobs, job);
-    if (queue !== undefined && isEmpty) await session.queues([queue]);
-    tellOf(report.unavailable, input);
-    return {
-      data: { last, ...report },
-      text: textOf(report, { last, job, ui, now: io.clock.now() }),
-      exit: report.unavailable ? 1 : 0,
-    };
+    if (queue !== undefined && isEmpty) await chosenQueues(session, [queue]);
+    return listed(input, { last, ...report }, textOf(report, { last, job, ui, now: io.clock.now() }));
   },
 });
 

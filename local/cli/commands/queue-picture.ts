@@ -3,13 +3,18 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { type QueueRates, queueRates, type Rates, totalRates } from '../../../core/features/metrics/rates.ts';
+import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { stepMs } from '../../../core/kit/records/metric-steps.ts';
 import { goneAfterMs, workerTotals } from '../../../core/kit/worker-state.ts';
+import { queuesOf } from '../../../core/operations/queues.ts';
+import { administered } from '../../../core/operations/select.ts';
+import { askEach, labelled, type OfSeveral } from '../../../core/routing/each.ts';
 import { name } from '../config/values.ts';
 import type { Input, Result } from '../definition.ts';
 import { type Column, count, lateness, number, type Style, short, span, type Ui } from '../output/ui.ts';
-import { askEach, failuresText, partsOf } from './across.ts';
+import { awayText } from './perform.ts';
 import { backendColumn, type Running, runningJobs, runningTable } from './running-jobs.ts';
+import { chosenQueues } from './select-jobs.ts';
 import { watch } from './watch.ts';
 
 interface OfBackend {
@@ -33,9 +38,8 @@ interface Picture {
   readonly running: readonly Running[];
 }
 
-interface Whole extends Picture, OfBackend {
+interface Whole extends Picture, OfBackend, OfSeveral {
   readonly backends?: readonly string[];
-  readonly failures?: Awaited<ReturnType<typeof askEach>>['failures'];
 }
 
 export const queueArgs = [{ name: '[queues...]', text: 'only these queues', parse: name }];
@@ -54,29 +58,23 @@ export async function watchQueues(input: Input, everyMs: number): Promise<Result
 }
 
 /** Reads one backend, or several side by side. */
-async function looker(input: Input): Promise<() => Promise<Whole>> {
-  const names = await input.session.several();
-  if (names.length === 0) {
-    const { look, backend } = await lookerAt(input);
-    return async () => {
-      const { at, ...picture } = await look();
-      return { at, backend, ...picture };
-    };
-  }
-  const parts = await partsOf({ backends: 'each', args: queueArgs }, input, names);
-  const lookers = parts.map(({ name, input: own }) => ({ name, opened: retried(() => lookerAt(own)) }));
+async function looker({ session, args, io }: Input): Promise<() => Promise<Whole>> {
+  await session.admin('tell the state of its queues');
+  if (args.length > 0) await chosenQueues(session, args);
+  const client = await session.client();
+  const looks = new Map(administered(client).map((one) => [one, lookerAt(one, args, io)]));
+  const backends = await session.several();
+  const whose = backends.length > 0 ? { backends } : { backend: client.backend.name };
   return async () => {
-    const looking = lookers.map(async ({ opened }) => (await opened()).look());
-    await Promise.allSettled(looking);
-    const { answers, failures } = await askEach(lookers, (_, i) => looking[i]!);
+    const { answers, ...missed } = await askEach([...looks.keys()], (one) => looks.get(one)!());
     const named = <T extends object>(rows: (picture: Picture) => readonly T[]) =>
-      answers.flatMap(({ part, answer }) => rows(answer).map((row) => ({ backend: part.name, ...row })));
+      answers.flatMap(({ client: one, answer }) => labelled(one, rows(answer)));
     const pictures = answers.map(({ answer }) => answer);
     const rates = pictures.flatMap((one) => one.rates ?? []);
     const workers = (of: keyof Picture['workers']) => pictures.reduce((sum, one) => sum + one.workers[of], 0);
     return {
-      at: input.io.clock.now(),
-      backends: names,
+      at: io.clock.now(),
+      ...whose,
       queues: named(({ queues }) => queues),
       workers: {
         healthy: workers('healthy'),
@@ -86,36 +84,24 @@ async function looker(input: Input): Promise<() => Promise<Whole>> {
       },
       rates: rates.length > 0 ? totalRates(rates) : null,
       running: named(({ running }) => running).toSorted((a, b) => a.startedAt - b.startedAt),
-      ...(failures.length > 0 && { failures }),
+      ...missed,
     };
   };
 }
 
-/** Like `onDemand`, but a failure is retried at the next call. */
-function retried<T>(open: () => Promise<T>): () => Promise<T> {
-  let opened: Promise<T> | null = null;
-  return () => {
-    opened ??= open().catch((error) => {
-      opened = null;
-      throw error;
-    });
-    return opened;
-  };
-}
-
-async function lookerAt({ session, args, io }: Pick<Input, 'io' | 'session' | 'args'>) {
-  const names = await session.queues(args);
-  const admin = await session.admin('tell the state of its queues');
-  const client = await session.client();
+/** @param wanted only these queues; empty = all */
+function lookerAt(client: Client, wanted: readonly string[], io: Input['io']): () => Promise<Picture> {
   const rates = queueRates(client);
   const since = differences();
-
-  async function look(): Promise<Picture> {
+  return async () => {
     const now = io.clock.now();
-    const stats = (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
-    const beats = await client.stores.workers.list(now - goneAfterMs);
+    const all = await queuesOf(client);
+    const stats = wanted.length > 0 ? all.filter(({ queue }) => wanted.includes(queue)) : all;
+    const names = stats.map(({ queue }) => queue);
+    const isAsked = wanted.length === 0 || names.length > 0;
+    const beats = isAsked ? await client.stores.workers.list(now - goneAfterMs) : [];
     const known = await rates(names, client.app.clock.now());
-    const { readyPerMinute, all } = since(stats, beats, now);
+    const { readyPerMinute, ofWorkers } = since(stats, beats, now);
     const running = await runningJobs(client, beats, names, now);
     return {
       at: now,
@@ -125,11 +111,10 @@ async function lookerAt({ session, args, io }: Pick<Input, 'io' | 'session' | 'a
         readyPerMinute: readyPerMinute(one.queue),
       })),
       workers: workerTotals(beats, now),
-      rates: known ? totalRates([...known.values()]) : all,
+      rates: known ? totalRates([...known.values()]) : ofWorkers,
       running,
     };
-  }
-  return { look, backend: client.backend.name };
+  };
 }
 
 const values: Readonly<Record<Exclude<Order, 'name'>, (row: Row) => number>> = {
@@ -147,13 +132,13 @@ function sorted(queues: readonly Row[], order: Order): readonly Row[] {
 }
 
 function drawn(picture: Whole, ui: Ui, order: Order) {
-  const { at, backend = '', backends = [backend], queues, workers, rates, running, failures = [] } = picture;
+  const { at, backend = '', backends = [backend], queues, workers, rates, running, unavailable } = picture;
   const unhealthy = workers.unhealthy > 0 ? ui.paint('yellow', ` (${workers.unhealthy} unhealthy)`) : '';
   const slots = `, ${number(workers.running)} of ${number(workers.concurrency)} slots busy`;
   const all = count(workers.healthy + workers.unhealthy, 'worker');
   const tables = [ui.table(sorted(queues, order), tableColumns(queues, ui.columns ?? 80))];
   if (running.length > 0) tables.push(runningTable(running, ui, at));
-  if (failures.length > 0) tables.push(failuresText(failures, ui));
+  if (unavailable) tables.push(awayText(unavailable, ui));
   return {
     head: [`${backends.join(', ')}: ${all}${unhealthy}${slots}${rateText(rates)}`, ''],
     body: tables.join('\n\n'),
@@ -265,7 +250,7 @@ function differences() {
       readyPerMinute: (queue: string): number | null =>
         minutes === 0 ? null : rounded(((ready.get(queue) ?? 0) - (first.ready.get(queue) ?? 0)) / minutes),
       /** Rates of all workers, from their heartbeats. */
-      all: ratesOf([...beats.values()], looks),
+      ofWorkers: ratesOf([...beats.values()], looks),
     };
   };
 }

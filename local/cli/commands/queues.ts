@@ -1,20 +1,23 @@
+import { queuesOf } from '../../../core/operations/queues.ts';
+import { askEach } from '../../../core/routing/each.ts';
 import { name } from '../config/values.ts';
-import { type Command, defineCommand } from '../definition.ts';
+import { type Command, defineCommand, someAway } from '../definition.ts';
 import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { change } from './change.ts';
+import { listed } from './perform.ts';
+import { chosenQueues } from './select-jobs.ts';
 
 /** @param what the purpose, for the error of a backend without an admin API */
-const queueIn = (what: string) => async (session: Session, given: string) => {
+const queueIn = (what: string) => async (session: Session, target: string) => {
   await session.admin(what);
-  const [target = ''] = await session.queues([given]);
+  await chosenQueues(session, [target]);
   return { target, found: null };
 };
 
 const pause = change('queues.pause', {
   path: 'pause',
-  backends: 'queues',
   about:
     'Running jobs end normally, and jobs can still be enqueued. It stays paused until `longshore resume`.',
   example: 'mail',
@@ -25,7 +28,6 @@ const pause = change('queues.pause', {
 
 const resume = change('queues.resume', {
   path: 'resume',
-  backends: 'queues',
   about: 'Does nothing if the queue is not paused.',
   example: 'mail',
   find: queueIn('resume a queue'),
@@ -34,7 +36,6 @@ const resume = change('queues.resume', {
 
 const clear = defineCommand({
   path: 'clear',
-  backends: 'queues',
   would: 'remove waiting jobs',
   summary: 'remove the waiting jobs of queues for good',
   about: 'Removes ready and delayed jobs. Running jobs and dead letters stay.',
@@ -45,9 +46,9 @@ const clear = defineCommand({
   },
   async run(input) {
     const { args, session } = input;
-    const admin = await session.admin('clear a queue');
-    const queues = await session.queues(args);
-    const stats = (await Promise.all(queues.map((one) => admin.stats(one)))).flat();
+    await session.admin('clear a queue');
+    const { queues: stats } = await chosenQueues(session, args);
+    const queues = [...new Set(args)];
     const total = stats.reduce((sum, { ready, delayed }) => sum + ready + delayed, 0);
     const where = queues.join(', ');
     return {
@@ -73,18 +74,24 @@ const clear = defineCommand({
 
 const reap = defineCommand({
   path: 'reap',
-  backends: 'each',
   summary: 'take back the jobs of workers that died',
   about: 'Workers do this by themselves every few seconds. Use it if no worker runs.',
   args: [{ name: '[queues...]', text: 'by default all', parse: name }],
   examples: ['longshore reap', 'longshore reap mail --json'],
-  exits: { 3: 'a queue that was named is not there' },
-  async run({ args, session }) {
-    const { backend } = await session.client();
-    const { sum: reaped, queues } = await eachQueue(await session.queues(args), (queue) =>
-      backend.reapExpired(queue),
-    );
-    return { data: { reaped, queues }, text: `${count(reaped, 'job')} taken back.` };
+  exits: { 1: someAway, 3: 'a queue that was named is not there' },
+  async run(input) {
+    const { args, session } = input;
+    if (args.length > 0) await chosenQueues(session, args);
+    const { answers, ...missed } = await askEach(await session.clients(), async (one) => {
+      const own = one.backend.admin ? (await queuesOf(one)).map(({ queue }) => queue) : one.app.queues;
+      const queues = args.length > 0 ? own.filter((name) => args.includes(name)) : own;
+      return eachQueue(queues, (queue) => one.backend.reapExpired(queue));
+    });
+    const reaped = answers.reduce((sum, { answer }) => sum + answer.sum, 0);
+    const queues: Record<string, number> = {};
+    for (const { answer } of answers)
+      for (const [queue, many] of Object.entries(answer.queues)) queues[queue] = (queues[queue] ?? 0) + many;
+    return listed(input, { reaped, queues, ...missed }, `${count(reaped, 'job')} taken back.`);
   },
 });
 

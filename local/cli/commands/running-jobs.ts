@@ -20,10 +20,19 @@ export interface Running extends Listed {
 }
 
 /** Longest-running first. A heartbeat lists up to 20 jobs. If two workers list a job, the one that started it earlier has lost it. */
-export function runningAt(beats: readonly WorkerBeat[], now: number): readonly Listed[] {
+export function runningAt(
+  beats: readonly (WorkerBeat & { readonly backend?: string })[],
+  now: number,
+): readonly Listed[] {
   const told = beats
     .filter(({ seenAt }) => workerStateOf(seenAt, now) !== 'gone')
-    .flatMap((beat) => (beat.jobs ?? []).map((job) => ({ ...job, worker: nameOf(beat) })))
+    .flatMap(({ backend, ...beat }) =>
+      (beat.jobs ?? []).map((job) => ({
+        ...(backend !== undefined && { backend }),
+        ...job,
+        worker: nameOf(beat),
+      })),
+    )
     .sort((a, b) => a.startedAt - b.startedAt);
   const last = new Map(told.map((one) => [one.id, one]));
   return told.filter((one) => last.get(one.id) === one);

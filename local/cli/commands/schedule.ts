@@ -1,6 +1,6 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { hint } from '../../../core/base/nearest.ts';
-import { scheduleHistory } from '../../../core/features/schedules/history.ts';
+import type { ScheduleInCode } from '../../../core/features/schedules/history.ts';
 import { tick as tickOnce } from '../../../core/features/schedules/tick.ts';
 import type { Schedule } from '../../../core/kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedule.ts';
@@ -13,27 +13,28 @@ import { type Command, defineCommand, someAway } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { type Column, count, span, type Ui, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
-import { tellOf } from './across.ts';
 import { change } from './change.ts';
 import { payloadFlag, payloadOf } from './enqueue.ts';
+import { listed } from './perform.ts';
 import { backendColumn } from './running-jobs.ts';
 import { type Entry, nameArgs, noSchedule, scheduleIn, showSchedule, tookText } from './show-schedule.ts';
 
-async function rowAt(now: number, schedule: Schedule) {
-  const { name, job, timing, overlap, missed } = schedule;
-  return { name, timing, job: job.name, overlap, missed, nextAt: await schedule.nextAfter(now) };
-}
-type Row = Awaited<ReturnType<typeof rowAt>> & {
+interface Row extends Omit<ScheduleInCode, 'history'> {
+  readonly backend?: string;
   readonly last?: Entry | null;
   readonly pausedAt?: number | null;
   readonly lastId?: string | null;
-};
-
-/** The last run of a schedule and its pause, from the backend. */
-async function told(client: Client, schedule: string) {
-  const { entries, pausedAt, lastId } = await scheduleHistory(client, schedule);
-  return { last: entries[0] ?? null, pausedAt, lastId };
 }
+
+async function rowAt(now: number, schedule: Schedule): Promise<Row> {
+  const { name, job, timing, overlap, missed } = schedule;
+  return { name, timing, job: job.name, overlap, missed, nextAt: await schedule.nextAfter(now) };
+}
+
+const withLast = ({ history, ...row }: ScheduleInCode): Row => {
+  const { entries = [], pausedAt = null, lastId = null } = history ?? {};
+  return { ...row, last: entries[0] ?? null, pausedAt, lastId };
+};
 
 const lastColumn: Column<Row> = {
   title: 'last',
@@ -71,6 +72,7 @@ const list = defineCommand({
   path: 'schedule list',
   summary: "list the app's schedules and when they are due next",
   about: 'Reads the config. Opens a backend only with --last.',
+  exits: { 1: someAway },
   flags: {
     last: flag(
       '--last',
@@ -82,24 +84,27 @@ const list = defineCommand({
     const { flags, session, ui, io } = input;
     const { app } = await session.config();
     const now = io.clock.now();
-    const client = flags.last ? await session.client() : null;
-    const schedules = await Promise.all(
-      app.schedules.map(async (schedule) => {
-        const row = await rowAt(now, schedule);
-        return client ? { ...row, ...(await told(client, schedule.name)) } : row;
-      }),
+    if (!flags.last) {
+      const schedules = await Promise.all(app.schedules.map((schedule) => rowAt(now, schedule)));
+      const text = schedules.length > 0 ? ui.table(schedules, columnsAt(now)) + hintText : noneText;
+      return { data: { schedules }, text };
+    }
+    const operator = await session.operator();
+    const { schedules: inCode, ...missed } = await operator.schedules.inCode();
+    const stored = await someStored(await session.keyless(), operator);
+    const away = new Map(
+      [...(missed.unavailable ?? []), ...(stored?.unavailable ?? [])].map((one) => [one.backend, one]),
     );
-    const stored = client ? await someStored(client, session) : null;
-    tellOf(stored?.unavailable, input);
-    const exit = stored?.unavailable ? 1 : 0;
-    const columns = [...columnsAt(now), ...(client ? [lastColumn] : [])];
-    const { schedules: made, unavailable } = stored ?? {};
-    const data = { schedules, ...(made && { stored: made }), ...(unavailable && { unavailable }) };
-    const own = schedules.length === 0 ? 'The app has no schedules.' : ui.table(schedules, columns);
-    if (!client && schedules.length === 0) return { data, text: own };
-    return { data, text: own + (client ? storedText(ui, stored, now) : hintText), exit };
+    const schedules = inCode.map(withLast);
+    const columns = [...backendColumn(schedules), ...columnsAt(now), lastColumn];
+    const own = app.schedules.length === 0 ? noneText : ui.table(schedules, columns);
+    const data = { schedules, ...(stored && { stored: stored.schedules }) };
+    const all = away.size > 0 ? { ...data, unavailable: [...away.values()] } : data;
+    return listed(input, all, own + storedText(ui, stored, now));
   },
 });
+
+const noneText = 'The app has no schedules.';
 
 const hintText =
   '\n\nWhether one is paused: longshore schedule list --last\nThose made at run time: longshore schedule stored';
@@ -194,8 +199,8 @@ const storedColumnsAt = (now: number): readonly Column<StoredScheduleInfo>[] => 
 type Page = Awaited<ReturnType<Operator['schedules']['list']>>;
 
 /** The first page of schedules made at run time; `null` = no store keeps them. */
-const someStored = async (client: Client, session: Session): Promise<Page | null> =>
-  keepsSchedules(client) ? (await session.operator()).schedules.list({ max: 20 }) : null;
+const someStored = async (client: Client, { schedules }: Operator): Promise<Page | null> =>
+  keepsSchedules(client) ? schedules.list({ max: 20 }) : null;
 
 const moreText = ({ next }: Page): string =>
   next === null ? '' : `\n\nThere are more: longshore schedule stored --after ${next}`;
@@ -203,7 +208,8 @@ const moreText = ({ next }: Page): string =>
 /** The table below the schedules in code. */
 function storedText(ui: Ui, page: Page | null, now: number): string {
   if (!page || page.schedules.length === 0) return '';
-  return `\n\nmade at run time\n${ui.table(page.schedules, storedColumnsAt(now))}${moreText(page)}`;
+  const columns = [...backendColumn(page.schedules), ...storedColumnsAt(now)];
+  return `\n\nmade at run time\n${ui.table(page.schedules, columns)}${moreText(page)}`;
 }
 
 const stored = defineCommand({
@@ -220,12 +226,10 @@ const stored = defineCommand({
     const { flags, session, ui, io } = input;
     const { schedules: stored } = await session.operator();
     const data = await stored.list(given(flags));
-    const { schedules, unavailable } = data;
-    tellOf(unavailable, input);
-    const exit = unavailable ? 1 : 0;
-    if (schedules.length === 0) return { data: { ...data }, text: 'No schedule was made at run time.', exit };
+    const { schedules } = data;
+    if (schedules.length === 0) return listed(input, { ...data }, 'No schedule was made at run time.');
     const columns = [...backendColumn(schedules), ...storedColumnsAt(io.clock.now())];
-    return { data: { ...data }, text: ui.table(schedules, columns) + moreText(data), exit };
+    return listed(input, { ...data }, ui.table(schedules, columns) + moreText(data));
   },
 });
 

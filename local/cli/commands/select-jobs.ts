@@ -1,14 +1,18 @@
-/** Filters of job lists, and shortened ids: lists print the beginning of an id, and every command accepts it. */
+/** Filters of job lists, names of queues, and shortened ids: lists print the beginning of an id, and every command accepts it. */
 
 import { hint } from '../../../core/base/nearest.ts';
-import type { JobRecord, RecordFilter, RecordStore } from '../../../core/contract/store.ts';
+import type { RecordFilter } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
+import { eachOf } from '../../../core/kernel/enqueue/backends.ts';
 import { statuses } from '../../../core/kit/records/partitions.ts';
+import type { ListedJob } from '../../../core/operations/types.ts';
+import type { OfOne, OfSeveral } from '../../../core/routing/each.ts';
 import { flag, maxFlag, queueFlag } from '../config/flags.ts';
 import { duration, given, id, idempotencyKey, name, oneOf, words } from '../config/values.ts';
 import type { Values } from '../definition.ts';
 import { CliError, usage } from '../errors.ts';
 import type { Session } from '../session.ts';
+import { notFoundIn } from './perform.ts';
 
 export const filterFlags = {
   queue: queueFlag,
@@ -34,6 +38,18 @@ export function filterOf(flags: Values<typeof filterFlags>, now: number): Record
   });
 }
 
+/** The queues of these names with their counts, on all backends; without names all queues. Throws `NOT_FOUND`. */
+export async function chosenQueues(session: Session, names: readonly string[]) {
+  const operator = await session.operator();
+  const { queues, ...missed } = await operator.queues.list();
+  const known = queues.map(({ queue }) => queue);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw notFoundIn(missed, `There is no queue "${unknown}" here.${hint(unknown, known)}`);
+  const chosen = names.length > 0 ? queues.filter(({ queue }) => names.includes(queue)) : queues;
+  return { queues: chosen, ...missed };
+}
+
 /** A hint after an empty list: the app may not have a job of this name. */
 export function unknownJob({ jobs }: App, job: string | undefined): string {
   if (job === undefined || jobs.has(job)) return '';
@@ -57,8 +73,11 @@ export async function unknownNames(
 
 /** A hint after an empty list: the queue may not exist. */
 async function unknownQueue(queue: string, session: Session): Promise<string> {
+  const clients = eachOf(await session.keyless());
+  // A backend that cannot list its queues may have this one.
+  if (clients.some(({ backend }) => !backend.admin)) return '';
   try {
-    await session.queues([queue]);
+    await chosenQueues(session, [queue]);
     return '';
   } catch (error) {
     if (error instanceof CliError && error.code === 'NOT_FOUND') return ` ${error.message}`;
@@ -66,27 +85,27 @@ async function unknownQueue(queue: string, session: Session): Promise<string> {
   }
 }
 
-export const firstJobs = (
-  records: RecordStore,
+/** Jobs of all backends, newest first. */
+export async function firstJobs(
+  session: Session,
   filter: RecordFilter,
   max: number,
   after?: string,
-): Promise<Pages<JobRecord>> =>
-  firstOf(
-    async (page) => {
-      const { records: found, next } = await records.page({ ...filter, ...page });
-      return { found, next };
-    },
-    max,
-    after,
-  );
+): Promise<Pages<OfOne<ListedJob>>> {
+  const { jobs } = await session.operator();
+  const pageOf: Parameters<typeof firstOf<OfOne<ListedJob>>>[0] = async (page) => {
+    const { jobs: found, ...rest } = await jobs.list(filter, page);
+    return { found, ...rest };
+  };
+  return firstOf(pageOf, max, after);
+}
 
 export const pageFlags = {
   max: maxFlag,
   after: flag('--after <cursor>', 'the next page, with the `next` of the page before', words),
 } as const;
 
-interface Pages<Row> {
+interface Pages<Row> extends OfSeveral {
   readonly found: readonly Row[];
   readonly next: string | null;
 }
@@ -99,10 +118,10 @@ export async function firstOf<Row>(
 ): Promise<Pages<Row>> {
   const found: Row[] = [];
   for (let from = after; ; ) {
-    const page = await pageOf({ max: max - found.length, ...given({ after: from }) });
-    found.push(...page.found);
-    if (page.next === null || found.length >= max) return { found, next: page.next };
-    from = page.next;
+    const { found: some, ...rest } = await pageOf({ max: max - found.length, ...given({ after: from }) });
+    found.push(...some);
+    if (rest.next === null || found.length >= max) return { found, ...rest };
+    from = rest.next;
   }
 }
 
@@ -148,17 +167,24 @@ const none: Candidates = async () => [];
 
 /**
  * Completes an id of which at least the first 8 characters are given. An id without a record is returned unchanged, and the command
- * reports that there is no such job. Throws `USAGE` if several jobs match.
+ * reports that there is no such job. Throws `USAGE` if several jobs match, and `INTERNAL` if a backend that may have it does not answer.
  *
  * @param unrecorded finds candidates if the queue keeps no records
  */
 export async function wholeId(session: Session, given: string, unrecorded = none): Promise<string> {
   if (isUuid(given)) return given;
-  const { records } = (await session.client()).stores;
-  if (records.recordsDisabled) return theOne(given, await unrecorded(given)) ?? given;
-  if ((await records.get(given)) !== null || given.length < leastLength) return given;
-  const { found } = await firstJobs(records, { idPrefix: given }, mostCandidates + 1);
-  return theOne(given, found) ?? given;
+  const client = await session.keyless();
+  if (eachOf(client).every(({ stores }) => stores.records.recordsDisabled))
+    return theOne(given, await unrecorded(given)) ?? given;
+  const isWhole = client.status(given).then(
+    (record) => record !== null,
+    () => false, // the list below tells which backend does not answer
+  );
+  if (given.length < leastLength || (await isWhole)) return given;
+  const { found, ...missed } = await firstJobs(session, { idPrefix: given }, mostCandidates + 1);
+  const id = theOne(given, found);
+  if (id === null && missed.unavailable) throw notFoundIn(missed, '');
+  return id ?? given;
 }
 
 /** Completes each id. Keeps the order and removes duplicates. */

@@ -1,11 +1,13 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
-import { stoppedJobs } from '../../../core/features/limits/stopped-jobs.ts';
 import type { StoppedJob } from '../../../core/kernel/app/breaker.ts';
 import { defaultEveryMs, flag, watchEveryMs, watchFlags } from '../config/flags.ts';
 import { duration, oneOf } from '../config/values.ts';
-import { type Command, defineCommand } from '../definition.ts';
+import { type Command, defineCommand, someAway } from '../definition.ts';
 import { type Column, lateness, number, span, when } from '../output/ui.ts';
+import { listed } from './perform.ts';
 import { queueArgs, watchQueues } from './queue-picture.ts';
+import { backendColumn } from './running-jobs.ts';
+import { chosenQueues } from './select-jobs.ts';
 
 const orders = ['ready', 'delayed', 'running', 'dead', 'oldest'] as const;
 const order = oneOf(orders);
@@ -16,7 +18,7 @@ const values: Readonly<Record<(typeof orders)[number], (row: QueueStats) => numb
   dead: (row) => row.dead,
   oldest: (row) => row.oldestReadyMs ?? -1,
 };
-const sorted = (rows: readonly QueueStats[], by: keyof typeof values): QueueStats[] =>
+const sorted = <Row extends QueueStats>(rows: readonly Row[], by: keyof typeof values): Row[] =>
   rows.toSorted((a, b) => values[by](b) - values[by](a));
 
 const columns: readonly Column<QueueStats>[] = [
@@ -41,7 +43,6 @@ const columns: readonly Column<QueueStats>[] = [
 
 const status = defineCommand({
   path: 'status',
-  backends: 'each',
   summary: 'show every queue with its counts',
   about:
     'Lists every queue of the app, used or not. `oldest ready` shows how late the workers are. Paused jobs and jobs with an open breaker are listed below. With several backends it skips those without administration, and reports those that do not answer. --watch is the same as `longshore top`.',
@@ -61,25 +62,28 @@ const status = defineCommand({
   ],
   exits: {
     0: 'done; with --watch ended by q or a signal',
+    1: someAway,
     3: 'a queue that was asked for is not there',
   },
   async run(input) {
     const { args, flags, session, ui } = input;
     const everyMs = watchEveryMs(flags);
     if (everyMs !== null) return watchQueues(input, everyMs);
-    const admin = await session.admin('tell the state of its queues');
-    const found = await Promise.all((await session.queues(args)).map((one) => admin.stats(one)));
-    const queues = flags.sort === undefined ? found.flat() : sorted(found.flat(), flags.sort);
-    const client = await session.client();
-    const stopped = await stoppedJobs(client);
+    await session.admin('tell the state of its queues');
+    const { queues: found, ...missed } = await chosenQueues(session, args);
+    const queues = flags.sort === undefined ? found : sorted(found, flags.sort);
+    const { jobs } = await session.operator();
+    const { stopped } = await jobs.stopped();
     const parts = [
-      queues.length > 0 ? ui.table(queues, columns) : 'The app has no jobs, and no queue was used yet.',
-      stopped.length > 0 ? ui.table(stopped, stoppedColumns) : '',
+      queues.length > 0
+        ? ui.table(queues, [...backendColumn(queues), ...columns])
+        : 'The app has no jobs, and no queue was used yet.',
+      stopped.length > 0 ? ui.table(stopped, [...backendColumn(stopped), ...stoppedColumns]) : '',
     ];
-    return {
-      data: { backend: client.backend.name, queues, stopped },
-      text: parts.filter((part) => part !== '').join('\n\n'),
-    };
+    const backends = await session.several();
+    const whose = backends.length > 0 ? { backends } : { backend: (await session.backend()).name };
+    const text = parts.filter((part) => part !== '').join('\n\n');
+    return listed(input, { ...whose, queues, stopped, ...missed }, text);
   },
 });
 

@@ -1,18 +1,20 @@
 import { hint } from '../../../core/base/nearest.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
-import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../../core/kit/worker-state.ts';
+import { forgetWorkerMs, type WorkerHealth } from '../../../core/kit/worker-state.ts';
 import { flag } from '../config/flags.ts';
 import { duration, oneOf, words } from '../config/values.ts';
-import { type Command, defineCommand } from '../definition.ts';
-import { notFound, usage } from '../errors.ts';
+import { type Command, defineCommand, someAway } from '../definition.ts';
+import { usage } from '../errors.ts';
 import { type Column, count, megabytes, number, type Style, span } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { change } from './change.ts';
-import { listedTable, nameOf, runningAt } from './running-jobs.ts';
+import { listed, notFoundIn } from './perform.ts';
+import { backendColumn, listedTable, nameOf, runningAt } from './running-jobs.ts';
 
 const states: Readonly<Record<WorkerHealth, Style>> = { healthy: 'green', unhealthy: 'yellow', gone: 'red' };
 
 interface Row extends WorkerBeat {
+  readonly backend?: string;
   readonly state: WorkerHealth;
 }
 
@@ -43,7 +45,6 @@ const values: Readonly<Record<(typeof orders)[number], (row: WorkerBeat) => numb
 
 const list = defineCommand({
   path: 'workers',
-  backends: 'each',
   watched: true,
   summary: 'list the workers with their running jobs',
   about: `A worker writes a heartbeat when it starts and every 5 seconds, and removes itself when it stops. It is healthy if its last heartbeat is at most 15 seconds old, unhealthy up to a minute, and gone after that; after 5 minutes it is removed. It is draining while it stops and takes no more jobs. A heartbeat lists up to 20 running jobs, longest first: id, job and startedAt. Functions on Lambda and Azure write no heartbeats.`,
@@ -61,25 +62,25 @@ const list = defineCommand({
     'longshore workers',
     'longshore workers --json | jq \'.workers[] | select(.state != "healthy")\'',
   ],
-  async run({ flags, session, ui, io }) {
-    const { stores } = await session.client();
+  exits: { 1: someAway },
+  async run(input) {
+    const { flags, session, ui, io } = input;
+    const operator = await session.operator();
+    const { workers: all, ...missed } = await operator.workers.list();
     const now = io.clock.now();
-    const beats = await stores.workers.list(now - flags.since);
-    const found = beats.map((beat) => ({ ...beat, state: workerStateOf(beat.seenAt, now) }));
+    const found = all.filter(({ seenAt }) => seenAt >= now - flags.since);
     const by = flags.sort && values[flags.sort];
     const rows = by ? found.toSorted((a, b) => by(b) - by(a)) : found;
-    if (rows.length === 0) {
-      const text = `No worker was seen within ${span(flags.since)}.`;
-      return { data: { workers: [], totals: totalsOf([]) }, text };
-    }
     const totals = totalsOf(rows);
-    const listed = ui.table(rows, columnsAt(now));
-    const told = runningAt(rows, now);
-    const running = told.length > 0 ? [listedTable(told, ui, now)] : [];
-    return {
-      data: { workers: rows, totals },
-      text: [listed, ...running, totalText(totals)].join('\n\n'),
-    };
+    const data = { workers: rows, totals, ...missed };
+    if (rows.length === 0) return listed(input, data, `No worker was seen within ${span(flags.since)}.`);
+    const running = runningAt(rows, now);
+    const parts = [
+      ui.table(rows, [...backendColumn(rows), ...columnsAt(now)]),
+      ...(running.length > 0 ? [listedTable(running, ui, now)] : []),
+      totalText(totals),
+    ];
+    return listed(input, data, parts.join('\n\n'));
   },
 });
 
@@ -122,7 +123,6 @@ function totalText({
 
 const drain = change('workers.drain', {
   path: 'workers drain',
-  backends: 'each',
   about:
     'The worker sees the request at its next heartbeat, within 5 seconds. It finishes its jobs and stops, as after a signal. A process supervisor may start a new one.',
   example: 'app-1:4711',
@@ -135,12 +135,9 @@ const drain = change('workers.drain', {
 });
 
 async function workerOf(session: Session, wanted: string) {
-  const { app, stores } = await session.client();
-  const now = app.clock.now();
-  const all = (await stores.workers.list(now - forgetWorkerMs)).map((beat) => ({
-    id: beat.id,
-    name: nameOf(beat),
-  }));
+  const operator = await session.operator();
+  const { workers, ...missed } = await operator.workers.list();
+  const all = workers.map((beat) => ({ id: beat.id, name: nameOf(beat) }));
   const exact = all.filter(({ id, name }) => id === wanted || name === wanted);
   const found = exact.length > 0 ? exact : all.filter(({ id }) => id.startsWith(wanted));
   if (found.length > 1)
@@ -148,12 +145,8 @@ async function workerOf(session: Session, wanted: string) {
       `Name "${wanted}" matches several workers: ${found.map(({ id }) => id).join(', ')}. Use an id.`,
     );
   if (found[0]) return found[0];
-  throw notFound(
-    `There is no worker "${wanted}" here.${hint(
-      wanted,
-      all.map(({ name }) => name),
-    )}`,
-  );
+  const names = all.map(({ name }) => name);
+  throw notFoundIn(missed, `There is no worker "${wanted}" here.${hint(wanted, names)}`);
 }
 
 export const workerCommands: readonly Command[] = [list, drain];

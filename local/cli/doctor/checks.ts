@@ -3,7 +3,6 @@
 import { hostname } from 'node:os';
 import type { Check, Looked, Problem } from '../../../core/contract/diagnosis.ts';
 import type { KeyRing } from '../../../core/envelope/signing.ts';
-import { alertStates } from '../../../core/features/alerts/show.ts';
 import { keepsSchedules } from '../../../core/kernel/enqueue/backends.ts';
 import { CannotLook, check } from '../../../core/kit/diagnosis/checks-of.ts';
 import { type Answer, deadLettersWithin, schedulesTicked } from '../commands/health.ts';
@@ -120,7 +119,8 @@ export const queueChecks: readonly Check<DoctorFacts>[] = [
   }),
   check('alerts.firing', 'warning', async ({ app, session }) => {
     if (!app.alerts) return [];
-    const { alerts } = await alertStates(app.alerts, await session.client());
+    const operator = await session.operator();
+    const { alerts } = await operator.alerts.list();
     const firing = alerts.filter(({ state }) => state === 'firing');
     const blind = alerts.find(({ state }) => state === 'unknown');
     if (firing.length === 0 && blind) return { because: `${blind.alert} cannot tell: ${blind.text}` };

@@ -84,7 +84,7 @@ describe('batches', () => {
       code: 3,
       stderr: expect.stringMatching(/^NOT_FOUND: There is no batch "none"/),
     });
-    expect((await json(cwd, ['batches', '--after', 'orders'])).data).toEqual({ batches: [] });
+    expect((await json(cwd, ['batches', '--after', 'orders'])).data).toEqual({ batches: [], next: null });
   });
 
   it('are retried where they have failed, and the audit log says so', async () => {

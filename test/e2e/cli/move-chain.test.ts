@@ -13,7 +13,7 @@ import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { redis } from '../../../local/backends/redis/index.ts';
 import { sqlite, sqliteStore } from '../../../local/backends/sqlite/index.ts';
-import { firstJobs } from '../../../local/cli/commands/select-jobs.ts';
+import { firstOf } from '../../../local/cli/commands/select-jobs.ts';
 import { movable } from '../../../local/move/contract.ts';
 import { startBeanstalkd } from '../../services/beanstalkd/server.ts';
 import { freshDatabase } from '../../services/postgres/schemas.ts';
@@ -125,7 +125,10 @@ async function pictureOf(backend: QueueBackend) {
   const admin = backend.admin!;
   const waiting = (await Promise.all(queues.map((queue) => admin.peek(queue, total)))).flat();
   const letters = await admin.deadLetters.list({ max: total });
-  const { found: records } = await firstJobs(backend.stores!.records, {}, total);
+  const { found: records } = await firstOf(async (page) => {
+    const { records: found, next } = await backend.stores!.records.page(page);
+    return { found, next };
+  }, total);
   const byId = <T extends { id: string }>(all: readonly T[]) =>
     all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   return {

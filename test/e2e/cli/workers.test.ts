@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
-import { cli, project } from './kit.ts';
+import { cli, project, shopConfig } from './kit.ts';
 
 const now = Date.UTC(2026, 0, 15, 12);
 const clock = createVirtualClock(now);
@@ -15,7 +15,8 @@ const about = { host: 'hafen-1', concurrency: 4, counts, memoryBytes: 60 * 1024 
 async function withBeats(
   beats: readonly (Partial<WorkerBeat> & { agoMs: number; old?: true })[],
 ): Promise<string> {
-  const cwd = project();
+  const at = `createApp({ clock: { now: () => ${now}, after: () => () => {} },`;
+  const cwd = project({ 'longshore.config.ts': shopConfig.replace('createApp({', at) });
   const backend = await sqlite(join(cwd, 'jobs.db'));
   for (const [i, { agoMs, old, ...beat }] of beats.entries()) {
     const startedAt = now - 3_600_000 + i;

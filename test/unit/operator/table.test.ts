@@ -20,11 +20,12 @@ const written: { readonly [Group in keyof Groups]: Readonly<Record<keyof Groups[
   limits: { list: true, reset: true },
   batches: { get: true, show: true, children: true, list: true, cancel: true, retryFailed: true },
   chains: { get: true, cancel: true },
-  queues: { pause: true, resume: true, clear: true },
+  queues: { list: true, pause: true, resume: true, clear: true },
   schedules: {
-    ...{ get: true, list: true, run: true, upsert: true, remove: true, pause: true, resume: true },
+    ...{ inCode: true, get: true, list: true, run: true, upsert: true, remove: true, pause: true, resume: true },
   },
   events: { emit: true },
+  alerts: { list: true },
   workers: { list: true, drain: true },
 };
 

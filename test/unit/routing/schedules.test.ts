@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { alert, defineAlerts } from '../../../core/features/alerts/index.ts';
 import { scheduleHistory } from '../../../core/features/schedules/history.ts';
-import { isPaused, pauseSchedule, resumeSchedule } from '../../../core/features/schedules/pause.ts';
+import { pauseSchedule, resumeSchedule } from '../../../core/features/schedules/pause.ts';
 import { connect, defineSchedule, startWorker, tick } from '../../../core/index.ts';
 import { createScheduleHandler } from '../../../core/serverless/schedule.ts';
 import { startLocal } from '../../../local/start.ts';
@@ -59,8 +59,8 @@ describe('a schedule', () => {
     expect(await pauseSchedule(client, 'thumbs')).toBe(true);
     clock.advance(minuteMs);
     expect(await tick(app, client)).toHaveLength(1);
-    expect(await isPaused(client.backends.get('fast')!, 'thumbs')).toBe(true);
-    expect(await isPaused(client, 'letters')).toBe(false);
+    expect((await scheduleHistory(client.backends.get('fast')!, 'thumbs')).pausedAt !== null).toBe(true);
+    expect((await scheduleHistory(client, 'letters')).pausedAt !== null).toBe(false);
     expect(await resumeSchedule(client, 'thumbs')).toBe(true);
     expect(await refusalText(() => pauseSchedule(client.backends.get('default')!, 'thumbs'))).toBe(
       'OPTION: Schedule "thumbs" belongs to another backend than "default". Name that backend.',

@@ -1,18 +1,29 @@
 /** Lists of several backends, of which one is away: a SQLite file that is closed. */
 
 import { describe, expect, it } from 'vitest';
-import { connect, startWorker } from '../../../core/index.ts';
+import { alert, defineAlerts } from '../../../core/features/alerts/index.ts';
+import { connect, createApp, defineSchedule, startWorker } from '../../../core/index.ts';
 import { createOperator } from '../../../core/operations/index.ts';
 import { createDashboard } from '../../../core/surfaces/dashboard/index.ts';
 import { sqliteStore } from '../../../local/backends/sqlite/index.ts';
-import { refusal } from '../core/kit.ts';
+import { refusal, ring } from '../core/kit.ts';
 import { asker } from '../dashboard/kit.ts';
 import { createBench } from './kit.ts';
 
 /** A dead letter and a waiting job on each backend, a pause of a job of each, and a worker that has left its metrics. */
 async function bench() {
   const it = createBench();
-  const { app, backends, clock, mail, thumb } = it;
+  const { backends, clock, mail, thumb, resize, both } = it;
+  const app = createApp({
+    jobs: [mail, thumb, resize, both],
+    queues: { images: { backend: 'fast' } },
+    schedules: [mail, thumb].map((job) =>
+      defineSchedule({ name: `every-${job.name}`, job, payload: { n: 1 }, everyMs: 60_000 }),
+    ),
+    alerts: defineAlerts({ to: [], rules: [alert.backlog({ above: 100 })] }),
+    signing: ring,
+    clock,
+  });
   const client = connect(app, backends);
   for (const job of [mail, thumb]) {
     await client.enqueue(job, { n: -1 });
@@ -32,9 +43,10 @@ async function bench() {
     jobs: async () => (await operator.jobs.list({ status: 'pending' })).jobs,
     stopped: async () => (await operator.jobs.stopped()).stopped,
     schedules: async () => (await operator.schedules.list()).schedules,
+    'schedules in code': async () => (await operator.schedules.inCode()).schedules,
     metrics: async () => (await client.metrics()).jobs,
   };
-  return { ...it, client, operator, lists };
+  return { ...it, app, client, operator, lists };
 }
 
 const namesIn = (rows: readonly object[]): readonly string[] =>
@@ -49,6 +61,10 @@ const calls = ({ client, operator }: Pick<Awaited<ReturnType<typeof bench>>, 'cl
   operator.jobs.stopped(),
   operator.workers.list(),
   operator.schedules.list(),
+  operator.schedules.inCode(),
+  operator.queues.list(),
+  operator.batches.list(),
+  operator.alerts.list(),
   operator.audit(),
   client.metrics(),
 ];
@@ -73,8 +89,68 @@ describe('a list of several backends', () => {
       expect([name, namesIn(await list())]).toEqual([name, ['mail']]);
     for (const answer of await Promise.all(calls({ client, operator })))
       expect(answer.unavailable).toEqual([
-        { backend: 'fast', code: 'BACKEND', message: expect.stringMatching(/^SQLite failed while /) },
+        {
+          backend: 'fast',
+          code: 'BACKEND',
+          message: expect.stringMatching(/^SQLite failed while |database is not open$/),
+        },
       ]);
+  });
+
+  it('pages batches over all, and goes on where one is away', async () => {
+    const { app, backends, clock, mail, thumb } = createBench();
+    const client = connect(app, backends);
+    for (const [n, job] of [mail, thumb, mail, thumb, mail].entries()) {
+      await client.batch(`${job.name}s`, [{ n }], { job, id: `batch-${n}` });
+      clock.advance(1);
+    }
+    const { batches } = createOperator(client, { actor: 'ann', from: 'desk' });
+    const read = async () => {
+      const pages: string[][] = [];
+      for (let after: string | undefined; pages.length < 9; ) {
+        const page = await batches.list({ max: 2, ...(after !== undefined && { after }) });
+        pages.push(page.batches.map(({ id, backend }) => `${id} ${backend}`));
+        if (page.next === null) return pages.flat();
+        after = page.next;
+      }
+      return expect.unreachable('The list of batches has no end.');
+    };
+    expect(await read()).toEqual([
+      ...['batch-4 default', 'batch-3 fast', 'batch-2 default', 'batch-1 fast', 'batch-0 default'],
+    ]);
+    await backends.fast.close();
+    expect(await read()).toEqual(['batch-4 default', 'batch-2 default', 'batch-0 default']);
+  });
+
+  it('pauses a queue on the others while one of its backends is away, and says so', async () => {
+    const { app, backends } = createBench({ queues: { images: { backends: ['default', 'fast'] } } });
+    const operator = createOperator(connect(app, backends), { actor: 'ann', from: 'desk' });
+    await backends.fast.close();
+    expect((await refusal(() => operator.queues.pause('images'))).code).toBe('BACKEND');
+    expect(await backends.default.admin!.stats('images')).toMatchObject([{ paused: true }]);
+  });
+
+  it('steers a queue that the app does not name where it is', async () => {
+    const { app, backends, mail } = createBench();
+    const client = connect(app, backends);
+    const old = connect(createApp({ jobs: [mail], queues: { old: {} }, signing: ring }), backends.fast);
+    await old.enqueue(mail, { n: 1 }, { queue: 'old' });
+    await createOperator(client, { actor: 'ann', from: 'desk' }).queues.pause('old');
+    expect(await backends.fast.admin!.stats('old')).toMatchObject([{ paused: true }]);
+    expect(await backends.default.admin!.stats('old')).not.toMatchObject([{ paused: true }]);
+  });
+
+  it('retries and discards dead letters of the others, and names the one that is away', async () => {
+    const { backends, operator } = await bench();
+    const ids = (await operator.deadLetters.page({})).letters.map(({ id }) => id);
+    await backends.fast.close();
+    const away = [{ backend: 'fast', code: 'BACKEND', message: expect.any(String) }];
+    expect(await operator.deadLetters.retry({ filter: {} }, { dryRun: true })).toMatchObject({
+      ...{ total: 1, unavailable: away },
+    });
+    expect(await operator.deadLetters.discard({ ids })).toMatchObject({
+      ...{ done: 1, missing: [expect.any(String)], unavailable: away },
+    });
   });
 
   it('is refused when none answers, with the codes of all', async () => {
@@ -164,6 +240,10 @@ describe('a list of several backends', () => {
     await operator.queues.pause('images');
     expect(namesIn((await operator.jobs.list()).jobs)).toEqual(['mail', 'thumb']);
     expect((await operator.audit()).entries.map(({ phase }) => phase)).toEqual(['done', 'begun']);
+    for (const job of [mail, thumb]) await operator.jobs.pause(job.name);
+    const limits = async (page = {}) => (await operator.limits.list(page)).limits.map(({ key }) => key);
+    expect(await limits()).toEqual(['pause:mail', 'pause:thumb']);
+    expect(await limits({ max: 1, after: 'pause:mail' })).toEqual(['pause:thumb']);
     await shared.close?.();
   });
 });
@@ -189,6 +269,9 @@ describe('the dashboard of several backends', () => {
     'stopped',
     'audit',
     'overview',
+    'batches',
+    'schedules',
+    'alerts',
   ];
 
   it('names the backends, and is for one of them with its name in the query', async () => {

@@ -3,13 +3,12 @@
 import { type Clock, within } from '../../../base/clock.ts';
 import { LongshoreError, shown } from '../../../base/errors.ts';
 import { cut } from '../../../base/failure.ts';
-import type { QueueStats } from '../../../contract/admin.ts';
 import type { WorkerBeat } from '../../../contract/store.ts';
 import { queueRates, totalRates } from '../../../features/metrics/rates.ts';
-import { adminOf } from '../../../kernel/enqueue/admin-of.ts';
-import { eachOf, scoped } from '../../../kernel/enqueue/backends.ts';
+import { eachOf } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { goneAfterMs, workerTotals } from '../../../kit/worker-state.ts';
+import { queuesOf } from '../../../operations/queues.ts';
 import { askEach, labelled } from '../../../routing/each.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { Live, LiveQueue } from '../api.ts';
@@ -123,15 +122,13 @@ function joinedLive(looks: readonly { readonly client: Client; readonly answer: 
 
 function looker(client: Client): () => Promise<Look> {
   const { app, backend, stores } = client;
-  const { queues: own } = scoped(client).app;
   const rates = queueRates(client);
   return async () => {
     const now = app.clock.now();
-    const [stats, beats] = await Promise.all([
-      backend.admin ? adminOf(client).stats() : [],
+    const [all, beats] = await Promise.all([
+      backend.admin ? queuesOf(client) : [],
       stores.workers.list(now - goneAfterMs),
     ]);
-    const all = withoutGaps(stats, backend.admin ? own : []);
     const numbers = await rates(
       all.map(({ queue }) => queue),
       now,
@@ -149,13 +146,6 @@ function looker(client: Client): () => Promise<Look> {
       rates: numbers ? totalRates([...numbers.values()]) : null,
     };
   };
-}
-
-/** Adds the app's queues that have had no job yet. */
-function withoutGaps(stats: readonly QueueStats[], names: readonly string[]): QueueStats[] {
-  const missing = names.filter((name) => !stats.some(({ queue }) => queue === name));
-  const none = { ready: 0, delayed: 0, leased: 0, dead: 0, paused: false, oldestReadyMs: null };
-  return [...stats, ...missing.map((queue) => ({ queue, ...none }))];
 }
 
 const longestText = 300;

@@ -7,13 +7,11 @@ import { noRecords } from './jobs.ts';
 import { missing, oneOf, pageQuery, queryOf, unavailable } from './query.ts';
 
 export const listBatches: Run = async (endpoint, { url, visitor }) => {
-  const { max = 100, ...after } = queryOf(url, pageQuery);
+  const page = queryOf(url, pageQuery);
   const none = noBatches(endpoint);
   if (none) return none;
   const { batches } = await endpoint.operatorFor(visitor);
-  const found = await batches.list({ max, ...after });
-  const next = found.length < max ? null : found.at(-1)!.id;
-  return { batches: found, next } satisfies BatchList;
+  return (await batches.list(page)) satisfies BatchList;
 };
 
 export const showBatch: Run = async (endpoint, { visitor, parameter: id }) => {

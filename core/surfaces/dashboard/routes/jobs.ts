@@ -5,7 +5,7 @@ import { endOf } from '../../../features/batches/roles.ts';
 import { batchRoleOf } from '../../../features/batches/show.ts';
 import { onlyAWorker, whyWaits } from '../../../features/limits/explain.ts';
 import { stoppedJobs } from '../../../features/limits/stopped-jobs.ts';
-import { sleepersOf, stepsOf } from '../../../features/steps/show.ts';
+import { stepsOf } from '../../../features/steps/show.ts';
 import type { StoppedJob } from '../../../kernel/app/breaker.ts';
 import { deadLettersOf } from '../../../kernel/enqueue/admin-of.ts';
 import { eachOf } from '../../../kernel/enqueue/backends.ts';
@@ -15,6 +15,7 @@ import { runsOf, statuses } from '../../../kit/records/partitions.ts';
 import { type StoredPayload, payloadOf as shownPayload } from '../../../kit/records/payload.ts';
 import { goneAfterMs, runnerOf } from '../../../kit/worker-state.ts';
 import { keeperOf } from '../../../operations/resources.ts';
+import type { ListedJob } from '../../../operations/types.ts';
 import type { Done, JobDetail, JobItem, JobList, OfOne, Unavailable } from '../api.ts';
 import type { Run } from '../call.ts';
 import {
@@ -51,20 +52,10 @@ export const listJobs: Run = async (endpoint, { url, visitor }) => {
   if (eachOf(client).every(({ stores }) => stores.records.recordsDisabled)) return noRecords(client);
   const operator = await endpoint.operatorFor(visitor);
   const { jobs, ...rest } = await operator.jobs.list(asked, { max, ...(after !== undefined && { after }) });
-  const sleepers = new Map<string, string>();
-  for (const one of eachOf(client)) {
-    const own = jobs.filter(({ backend }) => backend === one.name);
-    // The list is worth showing without what its sleeping jobs wait for.
-    const found = await sleepersOf(one.stores, own, client.app.clock.now()).catch(() => []);
-    for (const [id, text] of found) sleepers.set(id, text);
-  }
-  return {
-    jobs: jobs.map((job) => ({ ...itemOf(job), sleeps: sleepers.get(job.id) ?? null })),
-    ...rest,
-  } satisfies JobList;
+  return { jobs: jobs.map(itemOf), ...rest } satisfies JobList;
 };
 
-function itemOf(job: OfOne<JobRecord>): Omit<OfOne<JobItem>, 'sleeps'> {
+function itemOf(job: OfOne<ListedJob>): OfOne<JobItem> {
   const { attempts, output: _, ...record } = job;
   return { ...record, runs: runsOf(job), worker: attempts.at(-1)?.worker ?? null };
 }

@@ -1,11 +1,10 @@
 /** Routes of the whole page: session, current state and its stream, alerts, audit log, and faults in development. */
 
 import { toError } from '../../../base/failure.ts';
-import { alertStates } from '../../../features/alerts/show.ts';
 import type { MetricPeriod } from '../../../kernel/app/metric-report.ts';
-import { eachOf, scoped } from '../../../kernel/enqueue/backends.ts';
+import { eachOf } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
-import { askEach, joined, labelled } from '../../../routing/each.ts';
+import { labelled } from '../../../routing/each.ts';
 import { Refusal } from '../../http/problem.ts';
 import { apiHeaders } from '../answer/responses.ts';
 import type { AlertRow, Capability, Overview, Rows, Session } from '../api.ts';
@@ -89,16 +88,12 @@ export const causeFault: Run = async ({ faults }, { parameter }) => {
   }
 };
 
-export const listAlerts: Run = async ({ client }) => {
-  const { app } = client;
-  if (!app.alerts)
+export const listAlerts: Run = async (endpoint, { visitor }) => {
+  if (!endpoint.client.app.alerts)
     return unavailable('The app has no alerts: give createApp() some of defineAlerts() of longshore/alerts.');
-  const { alerts } = app;
-  // A worker evaluates them for its own backend.
-  const { answers, ...missed } = await askEach(eachOf(client), async (one) => {
-    return (await alertStates(alerts, scoped(one))).alerts;
-  });
-  return { rows: joined({ answers }), ...missed } satisfies Rows<AlertRow>;
+  const { alerts } = await endpoint.operatorFor(visitor);
+  const { alerts: rows, evaluatedAt: _, ...missed } = await alerts.list();
+  return { rows, ...missed } satisfies Rows<AlertRow>;
 };
 
 export const listAudit: Run = async (endpoint, { url, visitor }) => {

@@ -1,21 +1,32 @@
 import { isName } from '../../../base/checks.ts';
 import { masked } from '../../../base/mask.ts';
-import { type ScheduleHistory, scheduleHistory } from '../../../features/schedules/history.ts';
-import { isPaused } from '../../../features/schedules/pause.ts';
+import {
+  type ScheduleHistory,
+  type ScheduleInCode,
+  scheduleInCode,
+} from '../../../features/schedules/history.ts';
 import { showStored } from '../../../features/schedules/stored/show.ts';
 import type { Schedule } from '../../../kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
 import { keepsSchedules } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { isStored } from '../../../operations/resources.ts';
-import type { Rows, ScheduleDetail, ScheduleView, StoredScheduleList, StoredScheduleView } from '../api.ts';
+import type {
+  OfOne,
+  Rows,
+  ScheduleDetail,
+  ScheduleView,
+  StoredScheduleList,
+  StoredScheduleView,
+} from '../api.ts';
 import type { Run } from '../call.ts';
 import { change } from './change.ts';
 import { knownName, missing, pageQuery, queryOf, text, unavailable } from './query.ts';
 
-export const listSchedules: Run = async ({ client }) => {
-  const rows = client.app.schedules.map(async (schedule) => (await lookAt(client, schedule)).view);
-  return { rows: await Promise.all(rows) } satisfies Rows<ScheduleView>;
+export const listSchedules: Run = async (endpoint, { visitor }) => {
+  const { schedules } = await endpoint.operatorFor(visitor);
+  const { schedules: inCode, ...missed } = await schedules.inCode();
+  return { rows: inCode.map(viewOf), ...missed } satisfies Rows<ScheduleView>;
 };
 
 export const listStored: Run = async (endpoint, { url, visitor }) => {
@@ -57,7 +68,8 @@ export const showSchedule: Run = async ({ client }, { parameter }) => {
     if (stored) return stored;
   }
   const schedule = scheduleIn(client, parameter);
-  const { view, history } = await lookAt(client, schedule);
+  const { history, ...shown } = await scheduleInCode(client, schedule);
+  const view = viewOf({ history, ...shown });
   const next: number[] = [];
   for (let at = view.nextAt; at !== null && next.length < mostNext; at = await schedule.nextAfter(at))
     next.push(at);
@@ -87,19 +99,9 @@ function lastOf({ entries }: ScheduleHistory): ScheduleView['last'] {
   return last ? { id: last.id, dueAt: last.dueAt, status: last.status, slow: last.slow } : null;
 }
 
-async function lookAt(client: Client, schedule: Schedule) {
-  const { app, stores } = client;
-  const { name, job, timing, overlap, missed } = schedule;
-  const history = stores.records.recordsDisabled
-    ? null
-    : await scheduleHistory(client, name, { max: mostEntries });
-  const paused = history ? history.pausedAt !== null : await isPaused(client, name);
-  const view: ScheduleView = {
-    ...{ name, job: job.name, ...splitTiming(timing), overlap, missed, paused },
-    nextAt: paused ? null : await schedule.nextAfter(app.clock.now()),
-    last: history && lastOf(history),
-  };
-  return { view, history };
+function viewOf({ timing, history, ...shown }: OfOne<ScheduleInCode>): OfOne<ScheduleView> {
+  const paused = history !== null && history.pausedAt !== null;
+  return { ...shown, ...splitTiming(timing), paused, last: history && lastOf(history) };
 }
 
 function scheduleIn({ app }: Client, wanted: string): Schedule {
