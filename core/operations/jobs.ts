@@ -1,14 +1,16 @@
-import { LongshoreError } from '../base/errors.ts';
+import { type ErrorCode, LongshoreError } from '../base/errors.ts';
+import { backendError } from '../base/failure.ts';
 import type { JobRecord, RecordFilter } from '../contract/store.ts';
 import { closeBreaker } from '../features/limits/breaker.ts';
 import { limitsFor, pauseJob, resumeJob } from '../features/limits/pause.ts';
 import { stoppedJobs } from '../features/limits/stopped-jobs.ts';
 import { sleepersOf } from '../features/steps/show.ts';
+import type { Job } from '../kernel/app/job.ts';
 import type { EnqueuedJob } from '../kernel/app/options.ts';
 import { deadLettersOf } from '../kernel/enqueue/admin-of.ts';
 import { verified } from '../kernel/enqueue/anew.ts';
 import { eachOf, jobsOn } from '../kernel/enqueue/backends.ts';
-import type { Client, JobChange } from '../kernel/enqueue/client.ts';
+import type { Client, JobChange, ResultOptions } from '../kernel/enqueue/client.ts';
 import { loadPayload } from '../kernel/enqueue/offload.ts';
 import { wrongOption } from '../kernel/enqueue/prepare.ts';
 import { update as updateJob } from '../kernel/enqueue/waiting.ts';
@@ -18,7 +20,7 @@ import { askEach, joined, keepersOf, type OfOne, orFirst } from '../routing/each
 import { newestOf, type PageRequest } from '../routing/pages.ts';
 import { unmasked } from './edit.ts';
 import { change, changeEach, look, type Subject } from './operation.ts';
-import { cancelled, changed, job, jobChange, pendingJobs } from './resources.ts';
+import { cancelled, changed, job, jobChange, pendingJobs, result, unended } from './resources.ts';
 
 const kind: Subject = {
   noun: 'job',
@@ -31,6 +33,9 @@ const kind: Subject = {
   names: ({ app }) => [...app.jobs.keys()],
   check: (client, name) => void limitsFor(client, name),
 };
+
+/** Errors of `client.result` after which the record has the answer. */
+const tellsEnd: readonly ErrorCode[] = ['HANDLER', 'CANCELLED', 'EXPIRED', 'TIMEOUT', 'NOT_FOUND'];
 
 const waits = 'The job is no longer waiting: it runs, has ended or was removed.';
 
@@ -60,6 +65,39 @@ export const jobs = {
     subject: job,
     http: { route: 'GET /jobs/{id}', operationId: 'getJob', description: 'The record' },
     run: (client, id: string) => client.status(id),
+  }),
+  result: look({
+    summary: 'Wait for the end of a job',
+    subject: job,
+    async run(client, id: string, { timeoutMs = 0, signal }: Partial<ResultOptions> = {}) {
+      const record = await client.status(id);
+      if (record === null || record.finishedAt !== null || timeoutMs === 0) return record;
+      const options = { timeoutMs, ...(signal && { signal }) };
+      await client.result({ name: record.job } as Job, id, options).catch((error) => {
+        const isTold = error instanceof LongshoreError && tellsEnd.includes(error.code);
+        if (!isTold && !signal?.aborted) throw backendError('waiting for a job', error);
+      });
+      return client.status(id);
+    },
+    http: {
+      route: 'GET /jobs/{id}/result',
+      operationId: 'getResult',
+      query: {
+        timeoutMs: {
+          kind: 'integer',
+          least: 0,
+          text: 'How long to wait; without it the answer comes at once',
+        },
+      },
+      description: 'It has ended, in the way that `status` says',
+      answer: { shape: result },
+      pending: {
+        description: 'It has not ended in time, and goes on. Ask again',
+        shape: unended,
+        is: (record) => record?.finishedAt === null,
+        of: (record, basePath) => ({ ...record, statusUrl: `${basePath}/jobs/${record?.id}` }),
+      },
+    },
   }),
   cancel: changeEach({
     action: 'job.cancel',
@@ -162,7 +200,7 @@ export const jobs = {
   }),
 };
 
-/** What sleeping jobs wait for, by their ids. The list is worth showing without it. */
+/** The waits of sleeping jobs, by their ids. A list is worth showing without them. */
 async function sleepsOf(
   keepers: readonly Client[],
   jobs: readonly OfOne<JobRecord>[],

@@ -81,6 +81,7 @@ export interface HttpRoute<Result> {
   readonly creates?: true;
   /** The member of the result with a page of resources. The caller gets those of its own. */
   readonly list?: string;
+  /** A look of one thing gets its members as the second argument, with the `signal` of the request. */
   readonly query?: Readonly<Record<string, Input>>;
   /** Replaces the subject in the answer. */
   readonly answer?: {
@@ -92,9 +93,12 @@ export interface HttpRoute<Result> {
     /** @default the result */
     of?(result: NoInfer<Result>, given: string, basePath: string): Json;
   };
-  /** For a route with a handler of its own: only describes the route for the OpenAPI document. */
-  readonly byHand?: {
-    readonly answers: Readonly<Partial<Record<200 | 202, readonly [description: string, Shape]>>>;
+  /** The answer to a look whose result is not there yet: 202, and to ask again. */
+  readonly pending?: {
+    readonly description: string;
+    readonly shape: Shape;
+    is(result: NoInfer<Result>): boolean;
+    of(result: NoInfer<Result>, basePath: string): Json;
   };
 }
 

@@ -14,7 +14,7 @@ import type { StoppedJob } from '../kernel/app/breaker.ts';
 import type { Chain } from '../kernel/app/chain.ts';
 import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { StoredScheduleDefinition, StoredScheduleInfo } from '../kernel/app/stored-schedule.ts';
-import type { JobChange } from '../kernel/enqueue/client.ts';
+import type { JobChange, ResultOptions } from '../kernel/enqueue/client.ts';
 import type { StoredPayload } from '../kit/records/payload.ts';
 import type { WorkerHealth } from '../kit/worker-state.ts';
 import type { OfOne, OfSeveral } from '../routing/each.ts';
@@ -184,7 +184,7 @@ export interface EditOptions {
 }
 
 export interface ListedJob extends JobRecord {
-  /** What a sleeping job waits for, and until when; `null` = it does not sleep. */
+  /** Says what a sleeping job waits for, and until when; `null` = it does not sleep. */
   readonly sleeps: string | null;
 }
 
@@ -213,6 +213,8 @@ export interface Operator {
     ): Promise<OfSeveral & { readonly jobs: readonly OfOne<ListedJob>[]; readonly next: string | null }>;
     /** `null` = the job is unknown, or its record has been deleted. */
     get(id: string): Promise<JobRecord | null>;
+    /** Waits until the job has ended, for at most `timeoutMs` (0 = does not wait). Resolves with its record as it is then. */
+    result(id: string, options?: Partial<ResultOptions>): Promise<JobRecord | null>;
     cancel(ids: readonly string[]): Promise<Readonly<Record<string, CancelResult>>>;
     /** Enqueues a new job with the same payload; resolves with its id. Throws `OPTION` if the payload was not kept. */
     runAgain(id: string): Promise<string>;
@@ -273,7 +275,7 @@ export interface Operator {
     clear(queue: string): Promise<number>;
   };
   readonly schedules: {
-    /** Those in code, of the backends that this process uses. */
+    /** Schedules in code, of the backends that this process uses. */
     inCode(): Promise<OfSeveral & { readonly schedules: readonly OfOne<ScheduleInCode>[] }>;
     /** A schedule that was made at run time, like `client.schedules.get`. */
     get(name: string): Promise<StoredScheduleInfo | null>;

@@ -62,11 +62,12 @@ const contentOf = ({ name, schema }: Shape): Json => content(name === null ? sch
 
 function responsesOf(operation: RoutedOperation): Json {
   const { done, http, later } = operation;
-  const { answer, byHand, creates, description, resource } = http;
+  const { answer, creates, description, pending, resource } = http;
   const shape = answer?.shape ?? resource.shape;
   const said = description ?? (typeof done === 'string' ? done : `The ${resource.noun}`);
-  const answers = byHand?.answers ?? {
+  const answers = {
     [answer?.status ?? 200]: [said, shape] as const,
+    ...(pending && { 202: [pending.description, pending.shape] as const }),
     ...(later !== undefined && { 202: [later, shape] as const }),
     ...(creates && { 201: ['Made', shape] as const }),
   };
@@ -94,9 +95,8 @@ function* refusalsOf({ http, nothing }: RoutedOperation): Generator<keyof typeof
 export const schemasOf = (operations: readonly RoutedOperation[]): Json =>
   Object.fromEntries(
     operations.flatMap(({ http }) => {
-      const { answer, body, byHand, resource } = http;
-      const answers = Object.values(byHand?.answers ?? {}).map(([, shape]) => shape);
-      return [resource.shape, answer?.shape, body, ...answers].flatMap((shape) =>
+      const { answer, body, pending, resource } = http;
+      return [resource.shape, answer?.shape, body, pending?.shape].flatMap((shape) =>
         shape && shape.name !== null ? [[shape.name, shape.schema]] : [],
       );
     }),

@@ -7,7 +7,6 @@ import {
   type AnyLook,
   type HttpRoute,
   type Input,
-  look,
   type Need,
   type Operation,
   outcomeOf,
@@ -15,7 +14,6 @@ import {
   textOf,
 } from '../../operations/operation.ts';
 import { homesOf } from '../../operations/operator.ts';
-import { job, result, unended } from '../../operations/resources.ts';
 import { type Json, shaped } from '../../operations/shapes.ts';
 import { operations } from '../../operations/table.ts';
 import type { Caller } from './auth.ts';
@@ -34,30 +32,7 @@ export type RoutedOperation = (AnyChange | AnyLook) & {
   };
 };
 
-/** The endpoint sets the longest wait. */
-export const waitForResult = look({
-  summary: 'Wait for the end of a job',
-  subject: job,
-  run: (client, id: string) => client.status(id),
-  http: {
-    route: 'GET /jobs/{id}/result',
-    operationId: 'getResult',
-    query: {
-      timeoutMs: { kind: 'integer', least: 0, text: 'How long to wait; without it the answer comes at once' },
-    },
-    byHand: {
-      answers: {
-        200: ['It has ended, in the way that `status` says', result],
-        202: ['It has not ended in time, and goes on. Ask again', unended],
-      },
-    },
-  },
-});
-
-const { get, ...jobs } = operations.jobs;
-const groups = Object.values({ ...operations, jobs: { get, waitForResult, ...jobs } });
-
-export const routedOperations: readonly RoutedOperation[] = groups.flatMap((group) =>
+export const routedOperations: readonly RoutedOperation[] = Object.values(operations).flatMap((group) =>
   Object.values(group as Readonly<Record<string, Operation>>).flatMap((one) => {
     if (one.perform || !one.http) return [];
     const { route, resource = one.subject as Resource } = one.http;
@@ -105,7 +80,7 @@ export function runOf(operation: RoutedOperation, read = nothing): Run {
     const { client, basePath } = endpoint;
     checkCaller(call, resource);
     const found = creates ? null : await mine(endpoint, call, resource, id);
-    if (!operation.action) return { status: 200, body: viewOf(endpoint, resource, found) };
+    if (!operation.action) return lookAt(endpoint, call, operation, id, found);
     await checkSupport(endpoint, support, id);
     let isThere = !creates;
     const guard = (now: unknown): void => {
@@ -129,6 +104,30 @@ export function runOf(operation: RoutedOperation, read = nothing): Run {
     const after = viewOf(endpoint, resource, await mine(endpoint, call, resource, id));
     return { status, body: { ...after, ...own } };
   };
+}
+
+async function lookAt(
+  endpoint: Endpoint,
+  call: Call,
+  { http, run }: RoutedOperation,
+  id: string,
+  found: unknown,
+): Promise<Answer> {
+  const { client, basePath, resultTimeoutMs } = endpoint;
+  const { answer, pending, query, resource } = http;
+  const given = query ? queryOf(call.url, query, resultTimeoutMs) : {};
+  let result = found;
+  if (Object.keys(given).length > 0) {
+    result = await asked(resource, () => run(client, id, { ...given, signal: call.request.signal }));
+    checkMine(call, resource, id, result);
+  }
+  if (pending?.is(result)) {
+    // Not 408 or 504: clients and proxies treat those as failures and repeat the request.
+    const body = shaped(pending.shape.schema, pending.of(result, basePath));
+    return { status: 202, body, headers: { 'retry-after': '1' } };
+  }
+  const body = answer ? shaped(answer.shape.schema, result) : viewOf(endpoint, resource, result);
+  return { status: 200, body };
 }
 
 /** A page of the caller's own resources. Others are left out, so a page may have fewer than `max` and not be the last. */

@@ -1,34 +1,21 @@
 /** The routing table, and the handlers that are not made from a record. Loaded with the first request that does not enqueue. */
 
-import { type ErrorCode, LongshoreError, shown } from '../../base/errors.ts';
+import { shown } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
 import { assertJson } from '../../base/json.ts';
 import type { JobRecord } from '../../contract/store.ts';
 import { emit } from '../../features/steps/emit.ts';
 import type { EmitOptions } from '../../kernel/app/durable.ts';
-import type { Job } from '../../kernel/app/job.ts';
 import { eachOf } from '../../kernel/enqueue/backends.ts';
-import { job, keeperOf } from '../../operations/resources.ts';
+import { keeperOf } from '../../operations/resources.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { assertFlat, enqueueMany, enqueueOne, optionsOfChange, rulesOf } from './enqueue.ts';
 import { openApiOf } from './openapi.ts';
-import {
-  mayUse,
-  mine,
-  queryOf,
-  type ReadBody,
-  type Run,
-  routedOperations,
-  runOf,
-  waitForResult,
-} from './operations.ts';
+import { mayUse, type ReadBody, type Run, routedOperations, runOf } from './operations.ts';
 import { Refusal, refusalOf } from './problem.ts';
 
 type Methods = Readonly<Record<string, Run>>;
-
-/** Handlers of the operations with `byHand`, by `operationId`. */
-export const byHand: Methods = { getResult: showResult };
 
 /** Readers of the operations with a `body`, by `operationId`. */
 export const bodies: Readonly<Record<string, ReadBody>> = {
@@ -68,7 +55,7 @@ export const routes: Record<string, Methods> = {
 };
 for (const operation of routedOperations) {
   const { method, operationId, path } = operation.http;
-  routes[path] = { ...routes[path], [method]: byHand[operationId] ?? runOf(operation, bodies[operationId]) };
+  routes[path] = { ...routes[path], [method]: runOf(operation, bodies[operationId]) };
 }
 
 const inOrder = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -155,32 +142,6 @@ async function readChange(endpoint: Endpoint, call: Call, id: string, found: unk
     throw new Refusal(400, 'OPTION', detail);
   }
   return [{ ...change, ...(hasPayload && { payload }) }];
-}
-
-/** Errors of `client.result` after which the record has the answer. */
-const told: readonly ErrorCode[] = ['HANDLER', 'CANCELLED', 'EXPIRED', 'TIMEOUT', 'NOT_FOUND'];
-
-async function showResult(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
-  const { query } = waitForResult.http!;
-  const { timeoutMs = 0 } = queryOf(call.url, query!, endpoint.resultTimeoutMs) as { timeoutMs?: number };
-  let record = await mine(endpoint, call, job, id);
-  if (record.finishedAt === null && timeoutMs > 0) {
-    const waiting = endpoint.client.result({ name: record.job } as Job, id, {
-      timeoutMs,
-      signal: call.request.signal,
-    });
-    await waiting.catch((error) => {
-      if (call.request.signal.aborted) return; // the caller has gone
-      if (!(error instanceof LongshoreError && told.includes(error.code)))
-        throw backendError('reading', error);
-    });
-    record = await mine(endpoint, call, job, id);
-  }
-  const { status, output, reason, error } = record;
-  if (record.finishedAt !== null) return { status: 200, body: { id, status, output, reason, error } };
-  // Not 408 or 504: clients and proxies treat those as failures and repeat the request.
-  const statusUrl = `${endpoint.basePath}/jobs/${id}`;
-  return { status: 202, body: { id, status, statusUrl }, headers: { 'retry-after': '1' } };
 }
 
 const scheduleMembers = ['job', 'payload', 'cron', 'everyMs', 'timezone', 'overlap', 'missed'];
