@@ -29,12 +29,14 @@ const members = {
   completedAt: orNull(moment),
 };
 
-const batch: Resource<Batch> = {
+export const batch: Resource<Batch> = {
   noun: 'batch',
   parameter: 'id',
   text: 'whole id of a batch',
   check: (client, id) => mustExist(batch, client, id),
   find: async ({ batches }, id) => (batchPattern.test(id) ? batches.get(id) : null),
+  watch: ({ batches }, id, signal) => batches.watch(id, { signal }),
+  hasEnded: ({ completedAt }) => completedAt !== null,
   // The children may be of any job, and the batch does not record of which.
   needs: 'all jobs',
   owners: ({ tenantId }) => [{ tenantId }],

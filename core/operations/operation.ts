@@ -41,6 +41,9 @@ export interface Resource<Found = unknown> extends Subject {
   readonly needs?: Need;
   /** A caller needs access to all of these. `null` = the owner is unknown, so no caller has access. */
   owners(found: Found): readonly Owner[] | null;
+  /** Yields it each time it changed, until its end. */
+  watch?(client: Client, given: string, signal: AbortSignal): AsyncIterable<Found>;
+  hasEnded?(found: Found): boolean;
   /** The HTTP answer. `view` gives times as numbers (epoch ms); the shape turns them into RFC 3339 texts. */
   readonly shape: Shape;
   /** @default what `find` returned */
@@ -83,6 +86,8 @@ export interface HttpRoute<Result> {
   readonly list?: string;
   /** A look of one thing gets its members as the second argument, with the `signal` of the request. */
   readonly query?: Readonly<Record<string, Input>>;
+  /** Answers with server-sent events: the resource each time it changed, until its end. */
+  readonly events?: true;
   /** Replaces the subject in the answer. */
   readonly answer?: {
     readonly shape: Shape;

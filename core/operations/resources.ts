@@ -28,6 +28,8 @@ export const job: Resource<JobRecord> = {
   text: 'id of a job',
   homes: async (client, id) => [{ ...(await keeperOf(client, id)), enqueue: client.enqueue }],
   find: async (client, id) => (namePattern.test(id) ? client.status(id) : null),
+  watch: (client, id, signal) => client.watch(id, { signal }),
+  hasEnded: ({ finishedAt }) => finishedAt !== null,
   owners: ({ job, tenantId }) => [{ job, tenantId }],
   shape: named(
     'Job',

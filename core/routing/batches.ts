@@ -16,7 +16,7 @@ export function homeOfBatch(app: App, options: AnyBatchOptions): string {
   return first ? backendOf(app, first) : 'default';
 }
 
-export function batchesOfAll(clients: ReadonlyMap<string, Client>): Batches {
+export function batchesOfAll(clients: ReadonlyMap<string, Client>): Omit<Batches, 'watch'> {
   const all = [...clients.values()].filter(({ stores }) => stores.batches);
 
   async function keeperOf(id: string): Promise<Client> {

@@ -5,7 +5,7 @@ import type { App } from '../kernel/app/app.ts';
 import type { Job } from '../kernel/app/job.ts';
 import type { Jsonified } from '../kernel/app/jsonified.ts';
 import type { MetricReport, MetricRequest } from '../kernel/app/metric-report.ts';
-import type { EnqueueOptions } from '../kernel/app/options.ts';
+import type { EnqueueOptions, WatchOptions } from '../kernel/app/options.ts';
 import type { Client, ResultOptions } from '../kernel/enqueue/client.ts';
 import type { SendingClient } from '../kernel/enqueue/send.ts';
 
@@ -31,6 +31,7 @@ export interface RoutedClient extends Client {
     id: string,
     options: ResultOptions & OfBackend,
   ): Promise<Jsonified<Awaited<Output>> | null>;
+  watch(id: string, options?: WatchOptions & OfBackend): AsyncIterable<JobRecord>;
   cancel(id: string, of?: OfBackend): Promise<CancelResult>;
   metrics(request?: MetricRequest & OfBackend): Promise<MetricReport>;
   /** The backend that takes this job, for a surface that prepares messages itself. Throws as `enqueue` does. */

@@ -2,7 +2,7 @@
 
 import { checkOptions } from '../base/checks.ts';
 import { door, onDemand, verbsOf } from '../base/lazy.ts';
-import { batchVerbs } from '../features/batches/feature.ts';
+import { batchVerbs, watchable } from '../features/batches/feature.ts';
 import { chainVerbs } from '../features/chains/feature.ts';
 import { schedulesOf } from '../features/schedules/feature.ts';
 import type { App } from '../kernel/app/app.ts';
@@ -14,7 +14,16 @@ import type { RoutedClient, RoutingOptions } from './client.ts';
 const code = door(() => import('./verbs.ts'));
 
 /** The members of a client that are not verbs: facts, and objects with verbs of their own. */
-type Others = 'app' | 'backend' | 'stores' | 'name' | 'backends' | 'batches' | 'chains' | 'schedules';
+type Others =
+  | 'watch'
+  | 'app'
+  | 'backend'
+  | 'stores'
+  | 'name'
+  | 'backends'
+  | 'batches'
+  | 'chains'
+  | 'schedules';
 
 /** All verbs, checked by the compiler: a verb that is missing here would use only the first backend. */
 const verbs = {
@@ -64,7 +73,13 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
   client.schedules = schedulesOf(() => client as unknown as RoutedClient);
   for (const verb of Object.keys(verbs))
     client[verb] = async (...call: never) => (await real())[verb]!(...call);
-  client.batches = verbsOf(batchVerbs, async () => code((it) => it.batchesOfAll(clients)));
+  client.batches = watchable(
+    app.clock,
+    verbsOf(batchVerbs, async () => code((it) => it.batchesOfAll(clients))),
+  );
+  client.watch = async function* (...call: Parameters<Client['watch']>) {
+    yield* ((await real()).watch as unknown as Client['watch'])(...call);
+  };
   client.chains = verbsOf(chainVerbs, async () => code((it) => it.chainsOfAll(clients)));
   return client as unknown as RoutedClient;
 }

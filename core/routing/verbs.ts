@@ -11,11 +11,12 @@ import type { ChainOptions, StartedChain } from '../kernel/app/chain.ts';
 import type { EmitOptions } from '../kernel/app/durable.ts';
 import type { Job } from '../kernel/app/job.ts';
 import type { MetricReport, MetricRequest } from '../kernel/app/metric-report.ts';
-import type { EnqueuedJob, EnqueueOptions } from '../kernel/app/options.ts';
+import type { EnqueuedJob, EnqueueOptions, WatchOptions } from '../kernel/app/options.ts';
 import { backendOf, notOne, queuesOn } from '../kernel/enqueue/backends.ts';
 import type { Client, JobChange, ResultOptions } from '../kernel/enqueue/client.ts';
 import * as one from '../kernel/enqueue/enqueue.ts';
 import type { SendingClient } from '../kernel/enqueue/send.ts';
+import type { RecordReader } from '../kernel/enqueue/watch.ts';
 import { homeOfBatch } from './batches.ts';
 import { homeOfChain } from './chains.ts';
 import type { OfBackend, Routing } from './client.ts';
@@ -59,6 +60,29 @@ export function verbsOf(routing: Routing) {
 
   const clientsAt = (name: string | undefined): Client[] =>
     name === undefined ? [...clients.values()] : [clientAt(name)];
+
+  /** Reads the record of one job. After the job was found, only its backend is asked. */
+  function readerAt(name: string | undefined): RecordReader {
+    const all = clientsAt(name);
+    let asked = all.filter(({ stores }) => !stores.records.recordsDisabled);
+    const [first] = asked;
+    if (!first) return all[0]!;
+    const look = async (client: Client, id: string) => {
+      const record = await client.status(id);
+      if (record) asked = [client];
+      return record;
+    };
+    return {
+      app,
+      backend: first.backend,
+      stores: {
+        records: {
+          get: (id) => firstOf(asked, (client) => look(client, id), isKnown),
+          watchEnd: (...watched) => asked[0]!.stores.records.watchEnd?.(...watched) ?? notWatched,
+        },
+      },
+    };
+  }
 
   const outages = new Map<string, Outage>();
 
@@ -164,22 +188,11 @@ export function verbsOf(routing: Routing) {
     async result(job: Job, id: string, { backend, ...options }: ResultOptions & OfBackend) {
       const askedAt = app.clock.now();
       const { resultOf } = await code();
-      const all = clientsAt(backend);
-      const keeping = all.filter(({ stores }) => !stores.records.recordsDisabled);
-      const [first] = keeping;
-      if (!first) return resultOf(all[0]!, askedAt, job, id, options);
-      /** After the job was found, only its backend is asked. */
-      let asked = keeping;
-      const look = async (client: Client) => {
-        const record = await client.status(id);
-        if (record) asked = [client];
-        return record;
-      };
-      const records: Parameters<typeof resultOf>[0]['stores']['records'] = {
-        get: () => firstOf(asked, look, isKnown),
-        watchEnd: (...watched) => asked[0]!.stores.records.watchEnd?.(...watched) ?? notWatched,
-      };
-      return resultOf({ app, backend: first.backend, stores: { records } }, askedAt, job, id, options);
+      return resultOf(readerAt(backend), askedAt, job, id, options);
+    },
+    async *watch(id: string, { backend, ...options }: WatchOptions & OfBackend = {}) {
+      const { watchJob } = await code();
+      yield* watchJob(readerAt(backend), id, options);
     },
     async metrics({ backend, ...request }: MetricRequest & OfBackend = {}): Promise<MetricReport> {
       const { metricsOf } = await code();

@@ -171,7 +171,7 @@ function createEnqueueHandler(
   const handler = onDemand(async () => {
     const { client } = running.start();
     const { createHttpHandler } = await import('../../core/surfaces/http/index.ts');
-    return createHttpHandler(client, options);
+    return createHttpHandler(client, { streamTimeoutMs: 0, ...options });
   });
   return (request, context) => running.within(context, () => answerHttp(request, handler));
 }

@@ -22,6 +22,7 @@ export { batchesOf } from './manage.ts';
 export { markGone } from './marks.ts';
 export { sendBatch } from './send.ts';
 export { waitForBatch } from './wait-for-batch.ts';
+export { watchBatch } from './watch.ts';
 
 /**
  * Counts a child of a batch when it ends for good. The mark is written before the settlement: if the settlement then fails, the child runs again

@@ -1,5 +1,6 @@
 /** Batches: jobs that belong together, and the jobs that are enqueued when they have ended. */
 
+import type { Clock } from '../../base/clock.ts';
 import { verbsOf } from '../../base/lazy.ts';
 import { childOf } from '../../envelope/flow-ids.ts';
 import type { Batches } from '../../kernel/app/batch.ts';
@@ -8,6 +9,16 @@ import type { Feature } from '../feature.ts';
 import { code, lookAtBatches } from './look.ts';
 
 export const batchVerbs = ['get', 'list', 'cancel', 'retryFailed'] as const;
+
+type BatchVerbs = Pick<Batches, (typeof batchVerbs)[number]>;
+
+/** Adds the verb that is not a promise. */
+export const watchable = (clock: Clock, batches: BatchVerbs): Batches => ({
+  ...batches,
+  async *watch(id, options) {
+    yield* await code(({ watchBatch }) => watchBatch(clock, batches.get, id, options));
+  },
+});
 
 const counted: EndStep = {
   for: ({ envelope, ports }) =>
@@ -32,7 +43,10 @@ export const batches = {
   ],
   client: (client) => ({
     batch: (...batch) => code(({ sendBatch }) => sendBatch(client, ...batch)),
-    batches: verbsOf<Batches>(batchVerbs, async () => code(({ batchesOf }) => batchesOf(client))),
+    batches: watchable(
+      client.app.clock,
+      verbsOf<BatchVerbs>(batchVerbs, async () => code(({ batchesOf }) => batchesOf(client))),
+    ),
   }),
   async forget(client, ids, by) {
     const mayBeChildren = by !== 'batch' && client.stores.batches && ids.some((id) => childOf(id) !== null);

@@ -15,7 +15,7 @@ type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
 const sliceSize = 1_000;
 
-export const batchesOf = (client: BatchClient): Batches => ({
+export const batchesOf = (client: BatchClient): Omit<Batches, 'watch'> => ({
   get: (id) => getBatch(client, id),
   list: (page) => listBatches(client, page),
   cancel: (id) => cancelBatch(client, id),

@@ -2,7 +2,7 @@
 
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { Jsonified } from './jsonified.ts';
-import type { EnqueueOptions } from './options.ts';
+import type { EnqueueOptions, WatchOptions } from './options.ts';
 import type { StandardSchema } from './schema.ts';
 
 /** The members of a job that a batch uses. */
@@ -184,6 +184,8 @@ export interface Batches {
   get(id: string): Promise<Batch | null>;
   /** Newest first. `max` is the size of a page. @default 100. `after` is the id of the last batch of the previous page. */
   list(page?: { readonly after?: string; readonly max?: number }): Promise<readonly Batch[]>;
+  /** Yields the batch each time it changed, and ends with its end. Throws `NOT_FOUND` for an unknown batch. */
+  watch(id: string, options?: WatchOptions): AsyncIterable<Batch>;
   /** Cancels the children that have not ended. A call that still sends items throws `CANCELLED`. */
   cancel(id: string): Promise<'cancelled' | 'finished' | 'unknown'>;
   /**

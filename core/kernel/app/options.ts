@@ -45,3 +45,8 @@ export interface EnqueuedJob {
   /** The name of the job's backend, if the app has several. */
   readonly backend?: string;
 }
+
+export interface WatchOptions {
+  /** Ends the watch with an error: the reason of the signal. */
+  readonly signal?: AbortSignal;
+}

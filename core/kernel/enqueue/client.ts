@@ -9,7 +9,7 @@ import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
 import type { Jsonified } from '../app/jsonified.ts';
 import type { MetricReport, MetricRequest } from '../app/metric-report.ts';
-import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
+import type { EnqueuedJob, EnqueueOptions, WatchOptions } from '../app/options.ts';
 import type { Schedules } from '../app/stored-schedule.ts';
 
 export interface Client {
@@ -51,6 +51,11 @@ export interface Client {
     id: string,
     options: ResultOptions,
   ): Promise<Jsonified<Awaited<Output>> | null>;
+  /**
+   * Yields the record of a job each time it changed, within about a second, and ends with its end: a progress bar without polling. Throws
+   * `NOT_FOUND` if the id is unknown or its record is no longer kept, and `CONFIG` if no records are kept.
+   */
+  watch(id: string, options?: WatchOptions): AsyncIterable<JobRecord>;
   /** Cancels a job: a waiting job at once, a running one within about a second (`cancelling`). */
   cancel(id: string): Promise<CancelResult>;
   /**

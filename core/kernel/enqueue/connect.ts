@@ -18,7 +18,7 @@ import { forgetJobs, partsOf } from './parts.ts';
 type OwnClient = Pick<
   Client,
   | ('app' | 'backend' | 'stores' | 'close')
-  | ('enqueue' | 'enqueueMany' | 'status' | 'result' | 'cancel' | 'update' | 'promote' | 'remove')
+  | ('enqueue' | 'enqueueMany' | 'status' | 'result' | 'watch' | 'cancel' | 'update' | 'promote' | 'remove')
 >;
 
 /** Loaded with the first job that is enqueued, so that a process that only runs jobs or reads records starts without it. */
@@ -56,6 +56,9 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     result(...asked) {
       const at = app.clock.now();
       return reading((it) => it.resultOf(parts, at, ...asked));
+    },
+    async *watch(...asked) {
+      yield* await reading((it) => it.watchJob(parts, ...asked));
     },
     async cancel(id) {
       const result = await stores.records.cancel(id);

@@ -18,10 +18,13 @@ export interface Endpoint {
   readonly maxBodyBytes: number;
   readonly maxBatch: number;
   readonly resultTimeoutMs: number;
+  readonly streamTimeoutMs: number;
   readonly stacks: boolean;
   readonly metrics: MetricsText | null;
   /** Throws 429 if the caller exceeds its rate. */
   takeTokens(caller: Caller, cost: number): void;
+  /** Counts an event stream until the returned function is called. Throws 429 if the caller has too many. */
+  takeStream(caller: Caller): () => void;
   /** Reports the cause of an error that the answer hides. */
   report(refusal: Refusal): void;
 }
@@ -37,7 +40,7 @@ export interface Call {
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
-  /** Content type of a text body. Without it the body is sent as JSON. */
+  /** Content type of a body that is a text or a stream. Without it the body is sent as JSON. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -52,6 +52,13 @@ export interface HttpOptions {
   readonly rateLimit?: RateLimit | false;
   /** Largest `timeoutMs` of `GET /jobs/:id/result`. Set it below the timeout of your proxy or gateway. @default 20_000 */
   readonly resultTimeoutMs?: number;
+  /**
+   * The longest event stream (`GET /jobs/:id/events`), after which a browser connects again and is authenticated again. 0 = the stream ends
+   * behind the current state, for a platform that cannot stream. @default 300_000; 0 on the clouds
+   */
+  readonly streamTimeoutMs?: number;
+  /** Most event streams at once per credential and process. @default 100 */
+  readonly maxStreams?: number;
   /** The path where the routes are mounted, like `/api`. @default '' */
   readonly basePath?: string;
   /** Whether a record includes the stack traces of its attempts. @default false */
@@ -82,12 +89,16 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
     basePath = '',
     stacks = false,
     resultTimeoutMs = 20_000,
+    streamTimeoutMs = 300_000,
+    maxStreams = 100,
     metrics = null,
     testing: { newRequestId = randomUUID } = {},
   } = options;
   checkInteger('maxBodyBytes of the HTTP handler', maxBodyBytes, 1);
   checkInteger('maxBatch of the HTTP handler', maxBatch, 1);
   checkInteger('resultTimeoutMs of the HTTP handler', resultTimeoutMs, 0);
+  checkInteger('streamTimeoutMs of the HTTP handler', streamTimeoutMs, 0);
+  checkInteger('maxStreams of the HTTP handler', maxStreams, 0);
   checkBasePath(basePath, '/api');
   const { authenticate, developmentToken } = credentialsOf(client, options);
   const { rateLimit = { perSecond: 100, burst: 1_000 } } = options;
@@ -100,6 +111,26 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
     const seconds = Math.ceil(waitMs / 1000);
     const detail = `Expected fewer requests from this credential, got more than its rate allows. Wait ${seconds} s, then repeat.`;
     throw new Refusal(429, 'RATE_LIMIT', detail, { headers: { 'retry-after': String(seconds) } });
+  }
+
+  const streams = new Map<string, number>();
+
+  function takeStream({ tenantId, actorId }: Caller): () => void {
+    const key = JSON.stringify([tenantId, actorId]);
+    const open = streams.get(key) ?? 0;
+    if (open >= maxStreams) {
+      const detail = `Expected at most ${maxStreams} event streams of this credential, got one more. Close one, or set maxStreams.`;
+      throw new Refusal(429, 'RATE_LIMIT', detail, { headers: { 'retry-after': '10' } });
+    }
+    streams.set(key, open + 1);
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      const left = streams.get(key)! - 1;
+      if (left > 0) streams.set(key, left);
+      else streams.delete(key);
+    };
   }
 
   async function respond(request: Request, url: URL, requestId: string): Promise<Answer> {
@@ -136,9 +167,11 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
       maxBodyBytes,
       maxBatch: mostJobs,
       resultTimeoutMs,
+      streamTimeoutMs,
       stacks,
       metrics,
       takeTokens,
+      takeStream,
       report: (refusal) => report(app, refusal, request.method, requestId),
     };
     return found.run(endpoint, { request, url, caller, context }, decoded(found.parameter));
@@ -199,6 +232,10 @@ function responseOf(answer: Answer, type: string, requestId: string, bare: boole
   if (answer.status === 204) return new Response(null, { status: 204, headers });
   const { body, contentType } = answer;
   headers['content-type'] = contentType ?? type;
+  if (body instanceof ReadableStream) {
+    if (bare) void body.cancel();
+    return new Response(bare ? null : body, { status: answer.status, headers });
+  }
   const text = contentType === undefined ? JSON.stringify(body) : String(body);
   return new Response(bare ? null : text, { status: answer.status, headers });
 }

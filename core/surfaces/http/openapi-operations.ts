@@ -4,6 +4,8 @@ import type { Input } from '../../operations/operation.ts';
 import { type Json, ref, type Shape, text } from '../../operations/shapes.ts';
 import type { RoutedOperation } from './operations.ts';
 
+const streamed = (schema: Json): Json => ({ 'text/event-stream': { schema } });
+
 export const content = (schema: Json, example?: { readonly value: unknown }): Json => ({
   'application/json': { schema, ...(example && { example: example.value }) },
 });
@@ -64,7 +66,9 @@ function responsesOf(operation: RoutedOperation): Json {
   const { done, http, later } = operation;
   const { answer, creates, description, pending, resource } = http;
   const shape = answer?.shape ?? resource.shape;
-  const said = description ?? (typeof done === 'string' ? done : `The ${resource.noun}`);
+  const said = http.events
+    ? `Events: the ${resource.noun} each time it changed`
+    : (description ?? (typeof done === 'string' ? done : `The ${resource.noun}`));
   const answers = {
     [answer?.status ?? 200]: [said, shape] as const,
     ...(pending && { 202: [pending.description, pending.shape] as const }),
@@ -75,7 +79,7 @@ function responsesOf(operation: RoutedOperation): Json {
     ...Object.fromEntries(
       Object.entries(answers).map(([status, [description, its]]) => [
         status,
-        { description, content: contentOf(its) },
+        { description, content: http.events ? streamed(ref(its.name!)) : contentOf(its) },
       ]),
     ),
     ...refusals(...refusalsOf(operation)),

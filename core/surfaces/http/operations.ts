@@ -2,11 +2,13 @@
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
+import { batch } from '../../operations/batches.ts';
 import {
   type AnyChange,
   type AnyLook,
   type HttpRoute,
   type Input,
+  look,
   type Need,
   type Operation,
   outcomeOf,
@@ -14,6 +16,7 @@ import {
   textOf,
 } from '../../operations/operation.ts';
 import { homesOf } from '../../operations/operator.ts';
+import { job } from '../../operations/resources.ts';
 import { type Json, shaped } from '../../operations/shapes.ts';
 import { operations } from '../../operations/table.ts';
 import type { Caller } from './auth.ts';
@@ -32,7 +35,27 @@ export type RoutedOperation = (AnyChange | AnyLook) & {
   };
 };
 
-export const routedOperations: readonly RoutedOperation[] = Object.values(operations).flatMap((group) =>
+/** A client follows a job or a batch with `watch()`, so an operator does not need it. */
+const eventsRoute = <Found>(
+  subject: Resource<Found>,
+  route: HttpRoute<Found>['route'],
+  operationId: string,
+) =>
+  look({
+    summary: `Follow a ${subject.noun} until its end`,
+    subject,
+    run: (client, id: string) => subject.find(client, id),
+    http: { route, operationId, events: true },
+  });
+
+const { get, result, ...jobs } = operations.jobs;
+const groups = Object.values({
+  ...operations,
+  jobs: { get, result, watch: eventsRoute(job, 'GET /jobs/{id}/events', 'watchJob'), ...jobs },
+  batches: { ...operations.batches, watch: eventsRoute(batch, 'GET /batches/{id}/events', 'watchBatch') },
+});
+
+export const routedOperations: readonly RoutedOperation[] = groups.flatMap((group) =>
   Object.values(group as Readonly<Record<string, Operation>>).flatMap((one) => {
     if (one.perform || !one.http) return [];
     const { route, resource = one.subject as Resource } = one.http;
@@ -195,7 +218,7 @@ async function checkSupport(
 const tooLate = ({ basePath }: Endpoint, plural: string, why: string, id: string): Refusal =>
   new Refusal(409, 'CONFLICT', `${why} GET ${basePath}/${plural}/${id} shows its state.`);
 
-const viewOf = <Found>({ stacks }: Endpoint, resource: Resource<Found>, found: Found): Json =>
+export const viewOf = <Found>({ stacks }: Endpoint, resource: Resource<Found>, found: Found): Json =>
   shaped(resource.shape.schema, resource.view ? resource.view(found, { stacks }) : found) as Json;
 
 /** Throws the same 404 for a resource of another caller as for a missing one, so that guessing ids reveals nothing. */

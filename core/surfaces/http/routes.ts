@@ -11,6 +11,7 @@ import { keeperOf } from '../../operations/resources.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { assertFlat, enqueueMany, enqueueOne, optionsOfChange, rulesOf } from './enqueue.ts';
+import { eventsOf } from './events.ts';
 import { openApiOf } from './openapi.ts';
 import { mayUse, type ReadBody, type Run, routedOperations, runOf } from './operations.ts';
 import { Refusal, refusalOf } from './problem.ts';
@@ -55,7 +56,8 @@ export const routes: Record<string, Methods> = {
 };
 for (const operation of routedOperations) {
   const { method, operationId, path } = operation.http;
-  routes[path] = { ...routes[path], [method]: runOf(operation, bodies[operationId]) };
+  const run = operation.http.events ? eventsOf(operation) : runOf(operation, bodies[operationId]);
+  routes[path] = { ...routes[path], [method]: run };
 }
 
 const inOrder = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];

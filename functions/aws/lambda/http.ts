@@ -58,6 +58,6 @@ export function createEnqueueHandler(
   client: Client,
   options: HttpOptions,
 ): (event: unknown) => Promise<HttpResult> {
-  const handle = createHttpHandler(client, options);
+  const handle = createHttpHandler(client, { streamTimeoutMs: 0, ...options });
   return (event) => answerHttp(event, handle);
 }

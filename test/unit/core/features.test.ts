@@ -10,7 +10,7 @@ const features = Object.values(table);
 type Every = (typeof features)[number];
 type OwnOfClient =
   | ('app' | 'backend' | 'stores' | 'name' | 'backends' | 'close')
-  | ('enqueue' | 'enqueueMany' | 'status' | 'result' | 'cancel' | 'update' | 'promote' | 'remove');
+  | ('enqueue' | 'enqueueMany' | 'status' | 'result' | 'watch' | 'cancel' | 'update' | 'promote' | 'remove');
 type OwnOfContext =
   | ('id' | 'job' | 'queue' | 'attempt' | 'maxAttempts' | 'previouslyCrashed' | 'idempotencyKey' | 'context')
   | ('deadlineAt' | 'signal' | 'progress' | 'log' | 'rateLimited' | 'enqueue');

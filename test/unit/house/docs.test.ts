@@ -70,7 +70,20 @@ describe('the code in the documentation', () => {
   });
 
   it('is there at all: TypeScript is marked `ts`, and some of it is run', () => {
-    const known = ['ts', 'ts run', 'js', 'sh', 'sh run', 'json', 'text', 'mermaid', 'sql', 'ini', 'yaml'];
+    const known = [
+      'ts',
+      'ts run',
+      'js',
+      'sh',
+      'sh run',
+      'json',
+      'text',
+      'mermaid',
+      'sql',
+      'ini',
+      'yaml',
+      'html',
+    ];
     const unmarked = blocks.filter(({ language }) => !known.includes(language));
     expect(unmarked.map(({ place, language }) => `${place} ${language}`)).toEqual([]);
     expect(runnable.length).toBeGreaterThan(3);

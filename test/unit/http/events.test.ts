@@ -1,110 +1,207 @@
-/** `POST /events/:event`: who may emit what, and to whom it goes. */
+/** Server-sent events of jobs and batches. */
 
 import { describe, expect, it } from 'vitest';
-import { StepLog } from '../../../core/features/steps/log.ts';
-import { sealedSteps } from '../../../core/features/steps/seal.ts';
-import { register } from '../../../core/features/steps/waiters.ts';
-import { createHttpHandler } from '../../../core/surfaces/http/index.ts';
-import { createBench, expectSafe, keys } from './kit.ts';
+import { createRun } from '../../../core/kernel/attempt/run.ts';
+import { attempt } from '../../../core/kernel/flow.ts';
+import '../../../core/kernel/enqueue/result.ts'; // loaded on demand, in a time that the virtual clock does not know
+import '../../../core/features/batches/door.ts';
+import { createBench, invoice, keys } from './kit.ts';
 
-const apiKeys = [
-  { id: 'operator', key: keys.operator, events: true as const },
-  { id: 'acme', key: keys.acme, tenantId: 'acme', events: ['paid'] },
-  { id: 'globex', key: keys.globex, tenantId: 'globex', events: ['paid'] },
-  { id: 'reporter', key: keys.reporter },
-];
+type Bench = ReturnType<typeof createBench>;
 
-/** Jobs that wait for `paid`, by tenant. */
-async function bench() {
-  const b = createBench({ apiKeys });
-  const steps = sealedSteps(b.client.stores.steps!, b.client.app);
-  const wait = { name: 'wait', at: 0, until: b.clock.now() + 60_000, event: 'paid', key: 'k' };
-  const logs = new Map<string, StepLog>();
-  for (const id of ['acme', 'globex', 'nobody']) {
-    const who = { id, owner: id, attempt: 1, leaseUntil: wait.until };
-    const log = (await StepLog.open(steps, b.clock, who))!;
-    await log.put('wait', () => wait);
-    const waiter = { id, queue: 'default', step: 'wait', until: wait.until };
-    const mine = id === 'nobody' ? {} : { tenantId: id };
-    await register(steps, b.clock, 'paid', 'k', { ...waiter, ...mine });
-    logs.set(id, log);
-  }
-  const got = async (id: string) => {
-    const [step] = await logs.get(id)!.look();
-    return 'got' in step! ? step.got!.payload : 'nothing';
-  };
-  return { ...b, got };
+async function run({ app, client, backend }: Bench): Promise<void> {
+  const [lease] = await backend.fetch({ queues: ['mail'], max: 1, leaseMs: 60_000, waitMs: 0 });
+  await attempt(app, { client, settler: backend }, createRun(lease!));
 }
 
-const paid = (key: string, body: unknown) => ({ method: 'POST', key, body });
+/** Lets so much time pass in small steps, with the turns that a look takes. */
+async function pass({ clock }: Bench, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 100) {
+    clock.advance(100);
+    await new Promise(setImmediate);
+  }
+}
 
-describe('POST /events/:event', () => {
-  it('reaches each job once, and of a tenant’s credential only its own', async () => {
-    const { send, got } = await bench();
-    const mine = await send('/events/paid', paid(keys.acme, { payload: { sum: 7 }, key: 'k' }));
-    expectSafe(mine);
-    expect([mine.status, mine.body]).toEqual([200, { event: 'paid', reached: 1 }]);
-    expect((await send('/events/paid', paid(keys.acme, { key: 'k' }))).body.reached).toBe(0);
-    expect([await got('acme'), await got('globex'), await got('nobody')]).toEqual([
-      { sum: 7 },
-      'nothing',
-      'nothing',
-    ]);
-    expect((await send('/events/paid', paid(keys.operator, { payload: 1, key: 'k' }))).body.reached).toBe(2);
-    expect([await got('acme'), await got('globex'), await got('nobody')]).toEqual([{ sum: 7 }, 1, 1]);
+/** Opens a stream and collects its text. */
+async function open(
+  b: Bench,
+  path: string,
+  headers: Record<string, string> = {},
+  key: string = keys.operator,
+) {
+  const leaving = new AbortController();
+  const request = new Request(`http://localhost${path}`, {
+    headers: { authorization: `Bearer ${key}`, ...headers },
+    signal: leaving.signal,
+  });
+  const response = await b.handler(request);
+  let text = '';
+  const over = (async () => {
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
+  })();
+  over.catch(() => {});
+  return { response, text: () => text, over, leave: () => leaving.abort() };
+}
+
+interface Sent {
+  readonly id: string;
+  readonly event: string;
+  readonly data: Record<string, unknown>;
+}
+
+const eventsIn = (text: string): Sent[] =>
+  text
+    .split('\n\n')
+    .filter((block) => block.startsWith('id: '))
+    .map((block) => {
+      const [id, event, data] = block.split('\n').map((line) => line.slice(line.indexOf(': ') + 2));
+      return { id: id!, event: event!, data: JSON.parse(data!) };
+    });
+
+const statuses = (text: string) => eventsIn(text).map(({ event, data }) => `${event} ${data.status}`);
+
+async function enqueued(options: Parameters<typeof createBench>[0] = {}, key: string = keys.operator) {
+  const b = createBench(options);
+  const { body } = await b.send('/jobs/invoice.send', { body: { invoiceId: '7' }, key });
+  return { ...b, id: body.id as string };
+}
+
+describe('GET /jobs/:id/events', () => {
+  it('sends the job each time it changed, and ends with its end', async () => {
+    const b = await enqueued();
+    const stream = await open(b, `/jobs/${b.id}/events`);
+    expect(stream.response.status).toBe(200);
+    expect(stream.response.headers.get('content-type')).toBe('text/event-stream');
+    expect(stream.response.headers.get('cache-control')).toBe('no-store');
+    await pass(b, 2_000);
+    expect(stream.text()).toMatch(/^retry: 2000\n\n/);
+    expect(statuses(stream.text())).toEqual(['job pending']);
+    await run(b);
+    await pass(b, 1_100);
+    await stream.over;
+    expect(statuses(stream.text())).toEqual(['job pending', 'job completed']);
+    expect(eventsIn(stream.text())[1]!.data).toMatchObject({ id: b.id, output: { sent: '7' } });
   });
 
-  it('is for credentials that name the event, and says to others nothing of who waits', async () => {
-    const { send } = await bench();
-    for (const [key, event] of [
-      [keys.reporter, 'paid'],
-      [keys.acme, 'shipped'],
-    ] as const) {
-      const answer = await send(`/events/${event}`, paid(key, { key: 'k' }));
-      expectSafe(answer);
-      expect([answer.status, answer.body.code]).toEqual([403, 'FORBIDDEN']);
+  it('resumes behind the last event, and answers 204 to a caller that has seen the end', async () => {
+    const b = await enqueued();
+    const first = await open(b, `/jobs/${b.id}/events`);
+    await pass(b, 100);
+    const [{ id: seen } = { id: '' }] = eventsIn(first.text());
+    first.leave();
+    const second = await open(b, `/jobs/${b.id}/events`, { 'last-event-id': seen });
+    await pass(b, 1_100);
+    expect(eventsIn(second.text())).toEqual([]);
+    await run(b);
+    await pass(b, 1_100);
+    await second.over;
+    const [end] = eventsIn(second.text());
+    expect(end!.data.status).toBe('completed');
+    const third = await b.send(`/jobs/${b.id}/events`, { headers: { 'last-event-id': end!.id } });
+    expect(third.status).toBe(204);
+  });
+
+  it('sends a comment when nothing happens, and ends after streamTimeoutMs', async () => {
+    const b = await enqueued({ streamTimeoutMs: 40_000 });
+    const stream = await open(b, `/jobs/${b.id}/events`);
+    await pass(b, 41_000);
+    await stream.over;
+    expect(stream.text().match(/^:$/gm)).toHaveLength(2);
+  });
+
+  it('sends only the current state where a platform cannot stream', async () => {
+    const b = await enqueued({ streamTimeoutMs: 0 });
+    const answer = await open(b, `/jobs/${b.id}/events`);
+    await answer.over;
+    expect(statuses(answer.text())).toEqual(['job pending']);
+  });
+
+  it('is a 404 for the job of another tenant and for none, and needs a credential', async () => {
+    const b = await enqueued({}, keys.acme);
+    for (const key of [keys.globex, keys.reporter]) {
+      const other = await b.send(`/jobs/${b.id}/events`, { key });
+      const missing = await b.send('/jobs/no-such/events', { key });
+      expect(other.status).toBe(404);
+      expect(other.text.replaceAll(b.id, 'no-such')).toBe(missing.text);
     }
-    const paths = async (key: string) =>
-      Object.keys((await send('/openapi.json', { key })).body.paths as object).includes('/events/{event}');
-    expect([await paths(keys.operator), await paths(keys.acme), await paths(keys.reporter)]).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    expect((await b.send(`/jobs/${b.id}/events`, { key: null })).status).toBe(401);
   });
 
-  it.each([
-    ['paid', '[]', 422, 'REQUEST'],
-    ['paid', '{', 400, 'REQUEST'],
-    ['paid', { paylod: 1 }, 422, 'REQUEST'],
-    ['paid', { key: '' }, 400, 'OPTION'],
-    ['paid', { key: 7 }, 400, 'OPTION'],
-    ['paid', { key: 'x'.repeat(257) }, 400, 'OPTION'],
-    ['paid', { keepMs: -1 }, 400, 'OPTION'],
-    ['paid', { keepMs: '1h' }, 400, 'OPTION'],
-    ['paid', { keepMs: 2_592_000_001 }, 400, 'OPTION'],
-    ['paid', { payload: 'x'.repeat(70_000) }, 413, 'LIMIT'],
-    ['two%20words', {}, 400, 'OPTION'],
-    ['__proto__', {}, 200, undefined],
-  ])('checks %s %j', async (event, body, status, code) => {
-    const { send } = await bench();
-    const answer = await send(`/events/${event}`, paid(keys.operator, body));
-    expectSafe(answer);
-    expect([answer.status, answer.body.code]).toEqual([status, code]);
+  it('limits the streams of one credential, and frees those that are left', async () => {
+    const b = await enqueued({ maxStreams: 2 }, keys.acme);
+    const path = `/jobs/${b.id}/events`;
+    const streams = [await open(b, path, {}, keys.acme), await open(b, path, {}, keys.acme)];
+    expect(await b.send(path, { key: keys.acme })).toMatchObject({
+      status: 429,
+      body: { code: 'RATE_LIMIT', detail: expect.stringContaining('at most 2 event streams') },
+    });
+    const other = await open(b, path);
+    expect(other.response.status).toBe(200);
+    streams[0]!.leave();
+    await pass(b, 200);
+    const again = await open(b, path, {}, keys.acme);
+    expect(again.response.status).toBe(200);
+    for (const stream of [streams[1]!, other, again]) stream.leave();
+    await pass(b, 200);
   });
 
-  it('keeps nothing for a tenant, and needs a store with steps', async () => {
-    const { send, client } = await bench();
-    const kept = await send('/events/paid', paid(keys.acme, { keepMs: 1_000 }));
-    expect([kept.status, kept.body.code]).toEqual([422, 'REQUEST']);
-    const { steps: _, ...stores } = client.stores;
-    const without = createBench({ apiKeys }, (one) => ({ ...one, stores }));
-    expect((await without.send('/events/paid', paid(keys.operator, {}))).status).toBe(404);
+  it('stops to read for a caller that does not read, when its time is over', async () => {
+    const b = await enqueued({ streamTimeoutMs: 30_000, maxStreams: 1 });
+    let looks = 0;
+    const { records } = b.client.stores;
+    const get = records.get.bind(records);
+    records.get = (...args) => {
+      looks++;
+      return get(...args);
+    };
+    const request = new Request(`http://localhost/jobs/${b.id}/events`, {
+      headers: { authorization: `Bearer ${keys.operator}` },
+    });
+    await b.handler(request);
+    await pass(b, 31_000);
+    looks = 0;
+    await pass(b, 10_000);
+    expect(looks).toBe(0);
+    expect((await b.send(`/jobs/${b.id}/events`, { method: 'HEAD' })).status).toBe(200);
   });
 
-  it.each([[['a b']], ['paid'], [[7]], [{}]])('refuses the events %j of a key', (events) => {
-    const { client } = createBench();
-    const wrong = [{ id: 'x', key: keys.acme, events: events as never }];
-    expect(() => createHttpHandler(client, { apiKeys: wrong })).toThrow(/Expected events of API key "x"/);
+  it('ends when the record is deleted, and when the store fails', async () => {
+    const b = await enqueued();
+    const deleted = await open(b, `/jobs/${b.id}/events`);
+    await pass(b, 100);
+    await b.client.remove(b.id);
+    await pass(b, 1_100);
+    await deleted.over;
+    expect(b.events).toEqual([]);
+    const { id } = await b.client.enqueue(invoice, { invoiceId: '8' });
+    const failing = await open(b, `/jobs/${id}/events`);
+    await pass(b, 100);
+    b.client.stores.records.get = async () => {
+      throw new Error('no route to host');
+    };
+    await pass(b, 1_100);
+    await failing.over;
+    expect(b.events).toMatchObject([{ type: 'http.failed', status: 503 }]);
+  });
+});
+
+describe('GET /batches/:id/events', () => {
+  it('sends the progress of a batch until its end', async () => {
+    const b = createBench();
+    const batch = await b.client.batch('invoices', [{ invoiceId: '1' }, { invoiceId: '2' }], {
+      job: invoice,
+    });
+    const stream = await open(b, `/batches/${batch.id}/events`);
+    await pass(b, 1_100);
+    await run(b);
+    await pass(b, 1_100);
+    await run(b);
+    await pass(b, 2_100);
+    await stream.over;
+    const seen = eventsIn(stream.text());
+    expect(seen.map(({ event }) => event)).toEqual(seen.map(() => 'batch'));
+    expect(seen.map(({ data }) => data.succeeded)).toEqual(expect.arrayContaining([0, 1, 2]));
+    expect(seen.at(-1)!.data).toMatchObject({ state: 'complete', outcome: 'succeeded' });
+    expect((await b.send(`/batches/${batch.id}/events`, { key: keys.reporter })).status).toBe(403);
   });
 });

@@ -160,6 +160,7 @@ describe('the OpenAPI document', () => {
       '/jobs/report.nightly',
       '/jobs/{id}',
       '/jobs/{id}/result',
+      '/jobs/{id}/events',
       '/jobs/{id}/promote',
       '/jobs/{id}/remove',
       '/chains/{id}',

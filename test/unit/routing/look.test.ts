@@ -111,6 +111,26 @@ describe('a client of several backends', () => {
     );
   });
 
+  it('watches a job and a batch on the backend that has them', async () => {
+    const bench = createBench();
+    const { app, backends, mail, thumb } = bench;
+    const client = connect(app, backends);
+    const { id } = await client.enqueue(thumb, { n: 2 });
+    const batch = await client.batch('mails', [{ n: 1 }], { job: mail });
+    await worked(bench);
+    const ends: unknown[] = [];
+    for await (const { status, output } of client.watch(id)) ends.push([status, output]);
+    for await (const { state, succeeded } of client.batches.watch(batch.id)) ends.push([state, succeeded]);
+    expect(ends).toEqual([
+      ['completed', 2],
+      ['complete', 1],
+    ]);
+    const elsewhere = client.watch(id, { backend: 'default' })[Symbol.asyncIterator]();
+    expect(await refusalText(() => elsewhere.next())).toMatch(/^NOT_FOUND/);
+    const unknown = client.batches.watch('none')[Symbol.asyncIterator]();
+    expect(await refusalText(() => unknown.next())).toMatch(/^NOT_FOUND: The batch none/);
+  });
+
   it('adds up the numbers of all, or tells those of one', async () => {
     const bench = createBench();
     const { app, backends, mail, thumb } = bench;
