@@ -1,22 +1,49 @@
 /** What goes back to SQS from one invocation goes in as few requests as it fits in. */
 
-import { describe, expect, it } from 'vitest';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { connect, createApp, defineJob, fixed, keyRing } from '../../../core/index.ts';
+import type { Clock } from '../../../core/base/clock.ts';
+import { connect, createApp, defineJob, fixed, keyRing, SnoozeError } from '../../../core/index.ts';
 import { createOperator } from '../../../core/operations/index.ts';
-import { lambda } from '../../../functions/aws/index.ts';
+import { createDynamoTable, dynamoStore, lambda } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
+import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
 import { benchesHere } from './bench.ts';
 
 const benches = benchesHere();
 const minute = 60_000;
 
-const payload = z.object({ does: z.enum(['ends', 'fails', 'stays']), turns: z.number().default(0) });
+const payload = z.object({
+  does: z.enum(['ends', 'fails', 'snoozes', 'stays']),
+  turns: z.number().default(0),
+});
 
-async function open({ rate }: { readonly rate?: { readonly limit: number; readonly perMs: number } } = {}) {
+let dynamo: DynamoServer;
+let tables = 0;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(() => dynamo.close());
+
+async function openTable(clock: Clock) {
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }; // the server takes any
+  const client = new DynamoDBClient({ endpoint: dynamo.endpoint, region: 'eu-central-1', credentials });
+  const table = `together-${++tables}`;
+  await createDynamoTable({ table, client });
+  return dynamoStore({ table, client, clock });
+}
+
+interface Options {
+  readonly state?: 'in memory' | 'in DynamoDB';
+  readonly rate?: { readonly limit: number; readonly perMs: number };
+  readonly concurrency?: { readonly limit: number };
+}
+
+async function open({ state = 'in memory', rate, concurrency }: Options = {}) {
   const t = await benches.open({ attributes: { VisibilityTimeout: '360' } });
   const { clock } = t.time;
-  const store = memoryStore({ clock });
+  const store = state === 'in memory' ? memoryStore({ clock }) : await openTable(clock);
   /** Of the job that stays longer. */
   let finish = () => {};
   const finished = new Promise<void>((resolve) => {
@@ -28,9 +55,11 @@ async function open({ rate }: { readonly rate?: { readonly limit: number; readon
     payload,
     retry: fixed(minute),
     ...(rate && { rate }),
+    ...(concurrency && { concurrency }),
     async handle({ does, turns }) {
       for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
       if (does === 'fails') throw new Error('not now');
+      if (does === 'snoozes') throw new SnoozeError(minute);
       if (does === 'stays') await finished;
     },
   });
@@ -41,6 +70,7 @@ async function open({ rate }: { readonly rate?: { readonly limit: number; readon
   return {
     ...t,
     finish,
+    store,
     operator: createOperator(own, { from: 'test', actor: 'test' }),
     async poll(payloads: readonly z.infer<typeof payload>[]) {
       await own.enqueueMany(job, payloads);
@@ -61,22 +91,45 @@ async function open({ rate }: { readonly rate?: { readonly limit: number; readon
 
 const ten = Array.from({ length: 10 }, (_, turns) => ({ does: 'ends', turns }) as const);
 
-describe('ten jobs of one event', () => {
-  it('that are paused go back in two requests', async () => {
-    const t = await open();
-    await t.operator.jobs.pause('job');
-    await t.poll(ten);
+describe.each(['in memory', 'in DynamoDB'] as const)('ten jobs of one event, with a store %s', (state) => {
+  const inTwoRequests = (t: Awaited<ReturnType<typeof open>>) => {
     expect(t.asked()).toMatchObject({ sent: 1, hidden: 0 });
     expect(t.asked().deleted).toBeLessThanOrEqual(2); // one of them is Lambda's own
+  };
+
+  it('that are paused go back in two requests', async () => {
+    const t = await open({ state });
+    await t.operator.jobs.pause('job');
+    await t.poll(ten);
+    inTwoRequests(t);
   });
 
   it('of which nine wait at a rate go back in two requests', async () => {
-    const t = await open({ rate: { limit: 1, perMs: 60 * minute } });
+    const t = await open({ state, rate: { limit: 1, perMs: 60 * minute } });
     await t.poll(ten);
-    expect(t.asked()).toMatchObject({ sent: 1, hidden: 0 });
-    expect(t.asked().deleted).toBeLessThanOrEqual(2);
+    inTwoRequests(t);
   });
 
+  it('that wait for a slot go back in two requests', async () => {
+    const t = await open({ state, concurrency: { limit: 1 } });
+    await t.store.limits!.take([
+      {
+        ...{ key: 'job:job:concurrency', limit: 1, holder: 'another', owner: 'o' },
+        ...{ holdMs: 60 * minute, rank: 0, queue: 'mail' },
+      },
+    ]);
+    await t.poll(ten);
+    inTwoRequests(t);
+  });
+
+  it('that snooze go back in two requests', async () => {
+    const t = await open({ state });
+    await t.poll(ten.map(() => ({ does: 'snoozes', turns: 0 })));
+    inTwoRequests(t);
+  });
+});
+
+describe('ten jobs of one event', () => {
   it('that fail one after the other are hidden in one request', async () => {
     const t = await open();
     await t.poll(ten.map(({ turns }) => ({ does: 'fails', turns })));
