@@ -24,6 +24,13 @@ export interface SlotRequest {
   readonly rank: number;
   /** The job's queue, so that it can be woken there. */
   readonly queue: string;
+  /**
+   * The slot is a start in a window: it is never extended, and freed within a second or never. A store may then merely count it, and let it end up
+   * to a hundredth of `holdMs` later.
+   */
+  readonly isStart?: boolean;
+  /** Nothing can wake this job while it waits. A store may then merely count it, and `wake` and `free` need not name it. */
+  readonly unwakeable?: boolean;
 }
 
 export type SlotAnswer = {
@@ -34,7 +41,7 @@ export type SlotAnswer = {
 } & ({ readonly taken: true } | ({ readonly taken: false } & RefusedSlot));
 
 export interface RefusedSlot {
-  /** How many jobs wait before this one. Counted up to 1,000, or as far as the store remembers waiters. */
+  /** How many jobs wait before this one. Counted up to 1,000, or as far as the store remembers waiters; of those that nothing can wake, all. */
   readonly ahead: number;
   /**
    * Upper bound on the wait: time until the first slot or the hold ends, plus `holdMs` per `limit` jobs ahead. At least 1; `Infinity` = not
@@ -64,7 +71,7 @@ export interface LimitState {
   readonly limit: number | null;
   /** Slots in use. */
   readonly used: number;
-  /** At most 20: those that end first. */
+  /** At most 20: those that end first. An empty `holder` = a start that is merely counted. */
   readonly slots: readonly { readonly holder: string; readonly until: number }[];
   /** No slot is given out until then; `null` = the key is not on hold. */
   readonly heldUntil: number | null;

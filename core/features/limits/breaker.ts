@@ -84,7 +84,8 @@ async function note(it: Admitted, end: End, settled: boolean): Promise<void> {
 }
 
 async function countFailure(it: Admitted, key: string): Promise<void> {
-  await ask(it, ofAttempt(slotOf(it, key), it.number), most, rememberMs + it.job.breaker!.openMs);
+  const holdMs = rememberMs + it.job.breaker!.openMs;
+  await ask(it, ofAttempt(slotOf(it, key), it.number), most, { holdMs });
 }
 
 async function open({ app, job, ports }: Admitted, failures: number): Promise<void> {

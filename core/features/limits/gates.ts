@@ -108,7 +108,7 @@ function batchLimit({ identifier, concurrency }: Envelope): Limit | null {
 }
 
 function take(it: Admitted, { slots, holdMs }: Limit, slot: TakenSlot, waiter: string): Promise<SlotAnswer> {
-  if (holdMs !== null) return ask(it, slot, slots, holdMs, waiter);
+  if (holdMs !== null) return ask(it, slot, slots, { holdMs, waiter, isStart: true });
   it.run.slotsUntil = Math.min(it.run.slotsUntil, it.run.expiresAt);
   return ask(it, slot, slots);
 }

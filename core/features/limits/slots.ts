@@ -1,12 +1,12 @@
 /** Asks for slots on behalf of an attempt, and computes how long a refused job waits. */
 
 import { steadyNow } from '../../base/clock.ts';
-import type { RefusedSlot, SlotAnswer, TakenSlot } from '../../contract/derived/limits.ts';
+import type { RefusedSlot, SlotAnswer, SlotRequest, TakenSlot } from '../../contract/derived/limits.ts';
 import type { Limit } from '../../kernel/app/flow-control.ts';
 import type { Admitted } from '../../kernel/attempt/attempt.ts';
 import { callsTo } from './calls.ts';
 
-/** A job that cannot be woken retries after as long as it has waited, within these bounds. */
+/** A job that cannot be woken retries after as long as it has waited, within these bounds; in a long line up to `parkMsPerAhead` per job. */
 const alone = { leastMs: 1_000, mostMs: 60_000 };
 /** A job at a rate knows its time, but asks again after this time: limits change, and jobs before it are cancelled. */
 const atRateMs = 3_600_000;
@@ -29,23 +29,20 @@ export const slotOf = ({ envelope, run }: Admitted, key: string): TakenSlot => (
   owner: run.lease.token,
 });
 
-/**
- * @param holdMs default: the lease
- * @param waiter the name of a refused requester; default: the holder
- */
+/** @param how `holdMs` is the lease by default */
 export function ask(
   it: Admitted,
   slot: TakenSlot,
   limit: number,
-  holdMs?: number,
-  waiter = slot.holder,
+  how: Partial<Pick<SlotRequest, 'holdMs' | 'waiter' | 'isStart'>> = {},
 ): Promise<SlotAnswer> {
   const { app, run, envelope, ports } = it;
   const request = {
     ...slot,
-    waiter,
     limit,
-    holdMs: holdMs ?? run.expiresAt - steadyNow(app.clock),
+    holdMs: run.expiresAt - steadyNow(app.clock),
+    ...how,
+    unwakeable: !ports.client.backend.pending,
     rank: (envelope.schedule ?? envelope.issuedAt) + envelope.priority * levelMs,
     queue: run.lease.queue,
   };
@@ -61,5 +58,6 @@ export function parkMs(it: Admitted, kind: Limit['kind'], { waitMs, ahead }: Ref
     return Math.min(waitMs, Math.max(leasesOfPark * leaseMs, parkMsPerAhead * ahead));
   }
   const waitedMs = startedAt - (envelope.schedule ?? envelope.issuedAt);
-  return Math.min(alone.mostMs, Math.max(alone.leastMs, waitedMs));
+  const mostMs = Math.min(parkedMs, Math.max(alone.mostMs, parkMsPerAhead * ahead));
+  return Math.min(mostMs, Math.max(alone.leastMs, waitedMs));
 }

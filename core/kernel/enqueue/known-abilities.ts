@@ -1,6 +1,6 @@
 /** The abilities of this package's backends, known before a backend is opened. A test compares them with the real ones. */
 
-import { mostSlotsOfItem } from '../../kit/texts/stores.ts';
+import { mostPerSecondOfItem, mostSlotsOfItem } from '../../kit/texts/stores.ts';
 import type { Abilities } from './abilities.ts';
 
 const whole = {
@@ -24,8 +24,7 @@ export const knownAbilities = {
     ...whole,
     replaces: false,
     mostSlots: mostSlotsOfItem,
-    /** DynamoDB writes 1,000 KB per second to one item; a slot takes 150 bytes. */
-    mostPerSecond: (slots) => Math.floor(1_000 / Math.ceil((slots * 150) / 1_024)),
+    mostPerSecond: mostPerSecondOfItem,
     keepsOrder: (_, order) => order === 'wait',
   },
   servicebus: {

@@ -26,6 +26,8 @@ import {
   type StoredLimit,
   shownLimit,
   taken,
+  type WaiterTexts,
+  withoutCounted,
   woken,
 } from './limit-rules.ts';
 import { shortOwner } from './owner.ts';
@@ -61,11 +63,15 @@ const read = (text: string | undefined, now: number): StoredLimit =>
 
 const isHeld = ({ heldUntil }: StoredLimit): boolean => (heldUntil ?? 0) >= forever;
 
-type Work<T> = (state: StoredLimit, now: number) => { readonly state: StoredLimit; readonly answer: T };
+type Work<T> = (
+  state: StoredLimit,
+  now: number,
+  texts: WaiterTexts,
+) => { readonly state: StoredLimit; readonly answer: T };
 
 /** One call's change of a key. Applied again after each lost race. */
 interface Change {
-  apply(state: StoredLimit, now: number): StoredLimit;
+  apply(state: StoredLimit, now: number, texts: WaiterTexts): StoredLimit;
   /** Called after its last state was written. */
   done(): void;
   reject(error: unknown): void;
@@ -101,9 +107,9 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     return new Promise((resolve, reject) => {
       let done = (): void => {};
       const one: Change = {
-        apply(state, now) {
+        apply(state, now, texts) {
           try {
-            const changed = work(state, now);
+            const changed = work(state, now, texts);
             const fitted = fitting(key, changed.state);
             done = () => resolve(changed.answer);
             return fitted;
@@ -137,22 +143,54 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     waiting.delete(key);
   }
 
-  function write(key: string, changes: readonly Change[]): Promise<void> {
+  async function write(key: string, changes: readonly Change[]): Promise<void> {
     const remembered = new Set<string>();
-    return update(ofKey(key), async (before) => {
+    const turns = new Map<string, number | undefined>();
+    const left = await update(ofKey(key), async (before) => {
       const now = clock.now();
       const old = read(before, now);
-      const state = changes.reduce((found, one) => one.apply(found, now), old);
+      const { state, texts } = await applied(key, changes, old, now, turns);
+      if (state === old) return { answer: texts.leaves, text: before ?? null, endsAt: 0 };
       // Before the write, so that a crash in between loses no waiter.
       const known = new Set(old.waiters);
       const begin = state.waiters.filter((waiter) => !known.has(waiter) && !remembered.has(waiter.holder));
       await forEach(begin, async ({ holder, until }) => {
-        await rememberWait(holder, key, until);
+        await rememberWait(holder, key, until, until);
         remembered.add(holder);
       });
+      await forEach(texts.joins, ([holder, turn]) => rememberWait(holder, key, turn));
       const endsAt = endOfLimit(state);
-      return { answer: undefined, text: endsAt === 0 ? null : JSON.stringify(state), endsAt };
+      return { answer: texts.leaves, text: endsAt === 0 ? null : JSON.stringify(state), endsAt };
     });
+    await forEach(left, (holder) => forgetWait(holder, key));
+  }
+
+  /** Applies the changes, and once more where they depend on texts of waiters. @param turns the turns that are known */
+  async function applied(
+    key: string,
+    changes: readonly Change[],
+    old: StoredLimit,
+    now: number,
+    turns: Map<string, number | undefined>,
+  ): Promise<{ state: StoredLimit; texts: WaiterTexts }> {
+    for (;;) {
+      const unknown = new Set<string>();
+      const joins = new Map<string, number>();
+      const texts: WaiterTexts = {
+        turnOf(waiter) {
+          if (!joins.has(waiter) && !turns.has(waiter)) unknown.add(waiter);
+          return joins.get(waiter) ?? turns.get(waiter);
+        },
+        joins,
+        leaves: new Set(),
+      };
+      const state = changes.reduce((found, one) => one.apply(found, now, texts), old);
+      if (unknown.size === 0) return { state, texts };
+      await forEach(unknown, async (waiter) => {
+        const end = (await waitsOf(waiter))[key];
+        turns.set(waiter, end === undefined || end <= now ? undefined : end - slackMs);
+      });
+    }
   }
 
   function fitting(key: string, whole: StoredLimit): StoredLimit {
@@ -169,10 +207,11 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     return state;
   }
 
-  const rememberWait = (holder: string, key: string, until: number): Promise<void> =>
+  /** @param enough an entry that ends then or later is kept */
+  const rememberWait = (holder: string, key: string, until: number, enough = Infinity): Promise<void> =>
     update(ofHolder(holder), async (before) => {
       const waits = JSON.parse(before ?? '{}') as Waits;
-      if ((waits[key] ?? 0) >= until) return { answer: undefined, text: before!, endsAt: 0 };
+      if ((waits[key] ?? 0) >= enough) return { answer: undefined, text: before!, endsAt: 0 };
       const now = clock.now();
       const lasting = Object.entries(waits).filter(([, end]) => end > now);
       const next = { ...Object.fromEntries(lasting), [key]: until + slackMs };
@@ -189,21 +228,34 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
       return { answer: undefined, text: JSON.stringify([...known].sort()), endsAt: forever };
     });
 
+  const forgetWait = (holder: string, key: string): Promise<void> =>
+    update(ofHolder(holder), async (before) => {
+      const { [key]: _, ...rest } = JSON.parse(before ?? '{}') as Waits;
+      const ends = Object.values(rest);
+      const text = ends.length === 0 ? null : JSON.stringify(rest);
+      return { answer: undefined, text, endsAt: Math.max(...ends) };
+    });
+
   /** The keys that this job has waited for, and may still wait for. */
-  const askedBy = async (holder: string): Promise<string[]> =>
-    Object.keys(JSON.parse((await table.read(ofHolder(holder)))?.text ?? '{}') as Waits);
+  const waitsOf = async (holder: string): Promise<Waits> =>
+    JSON.parse((await table.read(ofHolder(holder)))?.text ?? '{}') as Waits;
 
   /** Changes each key once. The answers are in the order of the items. */
   async function byKey<Item extends { readonly key: string }, T>(
     items: readonly Item[],
-    work: (state: StoredLimit, item: Item, now: number) => { state: StoredLimit; answer: T },
+    work: (
+      state: StoredLimit,
+      item: Item,
+      now: number,
+      texts: WaiterTexts,
+    ) => { state: StoredLimit; answer: T },
   ): Promise<readonly T[]> {
     const answers: T[] = [];
     await forEach(groupsOf(items), ([key, group]) =>
-      change(key, (found, now) => {
+      change(key, (found, now, texts) => {
         let state = found;
         for (const [place, item] of group) {
-          const changed = work(state, item, now);
+          const changed = work(state, item, now, texts);
           answers[place] = changed.answer;
           state = changed.state;
         }
@@ -215,8 +267,8 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
 
   return {
     take: (requests) =>
-      byKey<SlotRequest, SlotAnswer>(requests, (state, request, now) =>
-        taken(state, shortest(request), now, table.mostWaiters),
+      byKey<SlotRequest, SlotAnswer>(requests, (state, request, now, texts) =>
+        taken(state, shortest(request), now, texts, table.mostWaiters),
       ),
     extend: (slots, holdMs) =>
       byKey(slots, (state, slot, now) => extended(state, shortest(slot), now + Math.ceil(holdMs))),
@@ -228,7 +280,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
       });
       return waiters;
     },
-    wake: (key, max) => change(key, (state) => woken(state, key, max)),
+    wake: (key, max) => change(key, (state) => woken(withoutCounted(state), key, max)),
     async hold(key, ms) {
       // First, so that a crash leaves no held key that is not in the list.
       if (ms === Infinity) await noteHeld(prefixOf(key), [key]);
@@ -236,7 +288,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     },
     async reset(key) {
       const { had, wasHeld } = await change(key, (state) => ({
-        state: { ...emptyLimit, waiters: state.waiters },
+        state: { ...state, slots: [], heldUntil: null },
         answer: { had: state.slots.length > 0 || state.heldUntil !== null, wasHeld: isHeld(state) },
       }));
       if (wasHeld) await noteHeld(prefixOf(key), [], key);
@@ -264,7 +316,10 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     async leave(holders) {
       const byKey = new Map<string, Set<string>>();
       await forEach(holders, async (holder) => {
-        for (const key of await askedBy(holder)) byKey.set(key, (byKey.get(key) ?? new Set()).add(holder));
+        const keys = await update(ofHolder(holder), async (before) => {
+          return { answer: Object.keys(JSON.parse(before ?? '{}') as Waits), text: null, endsAt: 0 };
+        });
+        for (const key of keys) byKey.set(key, (byKey.get(key) ?? new Set()).add(holder));
       });
       await forEach(byKey, ([key, some]) =>
         change(key, (state) => ({ state: left(state, some), answer: undefined })),
@@ -272,8 +327,10 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     },
     async waitsFor(holder) {
       const keys: string[] = [];
-      await forEach(await askedBy(holder), async (key) => {
-        if ((await stateOf(key)).waiters.some((waiter) => waiter.holder === holder)) keys.push(key);
+      await forEach(Object.entries(await waitsOf(holder)), async ([key, end]) => {
+        const { waiters, counted } = await stateOf(key);
+        if (waiters.some((waiter) => waiter.holder === holder) || (counted && end > clock.now()))
+          keys.push(key);
       });
       return keys.sort();
     },

@@ -28,6 +28,13 @@ export interface TextLimits {
 
 /** `mostSlots` for stores whose items have 380,000 bytes at most. With default ids a slot takes about 150 bytes. */
 export const mostSlotsOfItem = 2_500;
+const slotBytes = 150;
+/** Starts that are not counted yet, and the counts of the others: core/kit/records/counted-starts.ts. */
+const mostSlotsOfRate = 55;
+
+/** `mostPerSecond` where a rate writes an item with each start, and 1,000 KB a second can be written to it. */
+export const mostPerSecondOfItem = (slots: number): number =>
+  Math.floor(1_000 / Math.ceil((Math.min(slots, mostSlotsOfRate) * slotBytes) / 1_024));
 
 export function storesOf(
   texts: TextStore,

@@ -6,7 +6,7 @@ import type { Stores } from '../../../core/contract/store.ts';
 import { keyStore, textKeys } from '../../../core/kit/records/keys.ts';
 import { defaultRetention, recordStore } from '../../../core/kit/records/store.ts';
 import { sectionOf } from '../../../core/kit/texts/section.ts';
-import { mostSlotsOfItem, storesOf } from '../../../core/kit/texts/stores.ts';
+import { mostPerSecondOfItem, mostSlotsOfItem, storesOf } from '../../../core/kit/texts/stores.ts';
 import { dynamoDiagnosis, migrateTable } from './migrate.ts';
 import { dynamoRecords } from './records.ts';
 import { type DynamoStoreOptions, type DynamoTableOptions, openDynamo } from './sdk.ts';
@@ -50,10 +50,6 @@ function check({ table }: DynamoTableOptions, caller: string): void {
 /** Each waiter makes every write of its limit's key larger. */
 const mostWaiters = 250;
 
-/** DynamoDB allows 1,000 write units of 1 KB per second and item. */
-const mostPerSecond = (slots: number): number => Math.floor(1_000 / Math.ceil((slots * slotBytes) / 1_024));
-const slotBytes = 150;
-
 /** `load` loads the SDK. It rejects with `CONFIG` if that fails, so that a function runs no job. */
 function openStores(
   options: DynamoStoreOptions,
@@ -66,7 +62,7 @@ function openStores(
     keys: keyStore(textKeys(sectionOf(stores.texts, 'key/')), clock),
     records: recordStore(dynamoRecords(dynamo, retention), { clock, retention }),
     ...stores,
-    limits: { ...stores.limits, mostPerSecond },
+    limits: { ...stores.limits, mostPerSecond: mostPerSecondOfItem },
     load: dynamo.api,
     close: dynamo.close,
   };

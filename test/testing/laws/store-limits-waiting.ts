@@ -116,6 +116,53 @@ export function limitWaiterLaws(law: Law): void {
     await limits!.leave([]);
   });
 
+  law(
+    'jobs that nothing can wake are counted once while they wait, and no more when they run or leave',
+    async (t) => {
+      const [limits] = limitsOf(t);
+      const anna = request('anna');
+      await take(limits!, anna);
+      const job = (name: string) => request(name, { unwakeable: true });
+      const waiting = async () => (await stateOf(limits!))?.waiting ?? 0;
+      const answers = await limits!.take(['ben', 'carl', 'dora'].map(job));
+      assert.deepEqual(
+        answers.map((answer) => !answer.taken && answer.ahead),
+        [0, 1, 2],
+      );
+      for (const name of ['carl', 'ben', 'carl']) assert.equal((await take(limits!, job(name))).taken, false);
+      assert.equal(await waiting(), 3);
+      assert.deepEqual([await limits!.waitsFor('ben'), await limits!.waitsFor('emil')], [[key], []]);
+      await limits!.leave(['dora', 'emil']);
+      await limits!.leave(['dora']);
+      assert.equal(await waiting(), 2);
+      assert.deepEqual(await limits!.waitsFor('dora'), []);
+      await limits!.free([slotOf(anna)]);
+      assert.deepEqual(await take(limits!, job('ben')), yes(1));
+      assert.deepEqual(await limits!.waitsFor('ben'), []);
+      assert.ok((await waiting()) <= 1, 'a job that runs still waits');
+      // Waiters that are let go ask by themselves.
+      await limits!.reset(key);
+      while ((await limits!.wake(key, 10)).length > 0);
+      assert.equal(await waiting(), 0);
+    },
+  );
+
+  law('jobs that wait for a rate and cannot be woken hear of slots of their own', async (t) => {
+    const [limits] = limitsOf(t);
+    const start = (n: number) =>
+      request(`start ${n}`, { limit: 20, isStart: true, unwakeable: true, rank: n });
+    for (let n = 0; n < 20; n++) {
+      await take(limits!, start(n));
+      await t.advance(second);
+    }
+    for (let n = 20; n < 45; n++) {
+      const answer = await take(limits!, start(n));
+      const turnMs = (40 + Math.floor((n - 20) / 20) * 60) * second;
+      assert.ok(!answer.taken && answer.waitMs >= turnMs, `${n} comes too early`);
+      assert.ok(answer.waitMs <= turnMs + 22 * second, `${n} comes too late`);
+    }
+  });
+
   law('a refused job hears how many are ahead and how long they take', async (t) => {
     const [limits] = limitsOf(t);
     const slots = [10, 30, 20].map((s, n) => request(`slot ${n}`, { limit: 3, holdMs: s * second }));

@@ -126,6 +126,45 @@ export function limitLaws(law: Law): void {
     assert.ok(starts.length >= 12, `expected the slots to be used, got ${starts.length} starts`);
   });
 
+  law(
+    'no window of a large rate has more starts than slots, and each ends within a hundredth of the window',
+    async (t) => {
+      const stores = limitsOf(t);
+      const [slots, windowMs] = [40, 20 * second];
+      const starts: number[] = [];
+      let refusedAt = 0;
+      for (let n = 0; n < 150; n++) {
+        const asked = request(`start ${n}`, { limit: slots, holdMs: windowMs, isStart: true });
+        const some = Array.from({ length: 1 + (n % 3) }, (_, i) => ({ ...asked, holder: `${n}#${i}` }));
+        for (const { taken } of await stores[n % stores.length]!.take(some)) {
+          if (taken) starts.push(t.now());
+          else refusedAt = t.now();
+        }
+        if (refusedAt === t.now()) {
+          const inUse = starts.filter((at) => at > refusedAt - windowMs * 1.01 - 1).length;
+          assert.ok(inUse >= slots, 'a start was refused while slots were free');
+        }
+        await t.advance(70 + ((n * 379) % 500));
+      }
+      assert.ok(refusedAt > 0);
+      for (const [i, from] of starts.entries())
+        assert.ok((starts[i + slots] ?? Infinity) >= from + windowMs, `more than ${slots} from ${from} on`);
+    },
+  );
+
+  law('a start that is given back at once leaves its slot to others', async (t) => {
+    const [limits] = limitsOf(t);
+    const start = (n: number) => request(`start ${n}`, { limit: 20, isStart: true });
+    await limits!.take(Array.from({ length: 15 }, (_, n) => start(n)));
+    await t.advance(30 * second);
+    await limits!.take(Array.from({ length: 5 }, (_, n) => start(15 + n)));
+    assert.equal((await take(limits!, start(20))).taken, false);
+    await limits!.free([slotOf(start(17)), slotOf(start(17)), { ...slotOf(start(18)), owner: 'another' }]);
+    assert.deepEqual(await take(limits!, start(21)), yes(20));
+    assert.equal((await take(limits!, start(22))).taken, false);
+    assert.equal((await stateOf(limits!))!.used, 20);
+  });
+
   law('nobody gets a slot of a held key, and a shorter hold changes nothing', async (t) => {
     const [limits] = limitsOf(t);
     await limits!.hold(key, minute);

@@ -276,11 +276,12 @@ describe('an app with limits', () => {
     const table = dynamoStore({ table: 'jobs' });
     const connected = (rate: { limit: number; perMs: number; smooth?: boolean }) =>
       connect(createApp({ jobs: [job({ rate })], signing: ring }), memory(), { store: table });
-    expect(await refusalText(() => connected({ limit: 1_000, perMs: 60_000 }))).toBe(
-      'CONFIG: The rate of job:work can never be reached: 1000 in 60000 ms are 17 a second, and the store of backend "memory" gives out 6 of 1000 slots a second. Use smooth: true, fewer in a shorter perMs, or another store.',
+    expect(await refusalText(() => connected({ limit: 1_000, perMs: 6_000 }))).toBe(
+      'CONFIG: The rate of job:work can never be reached: 1000 in 6000 ms are 167 a second, and the store of backend "memory" gives out 111 of 1000 slots a second. Use smooth: true, fewer in a shorter perMs, or another store.',
     );
-    connected({ limit: 1_000, perMs: 60_000, smooth: true });
+    connected({ limit: 1_000, perMs: 6_000, smooth: true });
     connected({ limit: 50, perMs: 3_000 });
+    connected({ limit: 1_000, perMs: 60_000 });
     connected({ limit: 1_000, perMs: 3_600_000 });
   });
 
