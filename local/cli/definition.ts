@@ -34,6 +34,8 @@ export interface Input<F extends Flags = Flags> {
   readonly io: Io;
   readonly ui: Ui;
   readonly session: Session;
+  /** The version of this package. */
+  readonly version: string;
   /** Prints a line on stderr; nothing with `--json`. */
   note(text: string): void;
 }

@@ -42,6 +42,9 @@ async function execute(argv: readonly string[], parsed: Parsed, io: Io, ui: Ui):
     io,
     ui,
     session,
+    get version() {
+      return version();
+    },
     note(text) {
       if (!json) io.stderr.write(`${plain(text)}\n`);
     },

@@ -13,6 +13,7 @@ import { doctor } from './doctor.ts';
 import { emulateServiceBus } from './emulate-servicebus.ts';
 import { emit, enqueue } from './enqueue.ts';
 import { health } from './health.ts';
+import { init } from './init.ts';
 import { jobChangeCommands } from './job-changes.ts';
 import { jobsCommands } from './jobs.ts';
 import { keysCommands } from './keys.ts';
@@ -29,6 +30,7 @@ import { dev, work } from './work.ts';
 import { workerCommands } from './workers.ts';
 
 export const commands: readonly Command[] = [
+  init,
   dev,
   work,
   dashboard,

@@ -82,6 +82,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
     told.push({ path, argv, code, stderr, data });
     return data;
   }
+  await tell('init --yes');
   await tell('migrate');
   await tell('keys new --kid k1');
   await tell('keys list');

@@ -1,7 +1,7 @@
 /** How what the test files of a run share is made. */
 
 import { execFile } from 'node:child_process';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { startCluster } from '../../services/postgres/cluster.ts';
 import { startRedis } from '../../services/redis/server.ts';
@@ -16,10 +16,18 @@ export interface Shared {
   readonly redis: { readonly url: string };
   readonly azurite: { readonly connectionString: string };
   /** The package as it is released, unpacked and packed. */
-  readonly release: { readonly folder: string; readonly tarball: string; readonly files: readonly string[] };
+  readonly release: Release;
+  /** The package `create-longshore`, likewise. */
+  readonly create: Release;
   /** The folders that are deployed, with their templates. */
   readonly aws: { readonly folder: string };
   readonly azure: { readonly folder: string };
+}
+
+interface Release {
+  readonly folder: string;
+  readonly tarball: string;
+  readonly files: readonly string[];
 }
 
 export interface Made<Value> {
@@ -48,18 +56,20 @@ export const makers: { readonly [Name in keyof Shared]: Maker<Shared[Name]> } = 
     return { value: { connectionString }, end: close };
   },
 
-  async release(temporary) {
-    const folder = join(temporary, 'package');
-    await run(process.execPath, ['infra/release/build.ts', folder], { cwd: root });
-    const pack = ['pack', '--json', '--pack-destination', temporary, folder];
-    const [release] = JSON.parse((await run('npm', pack, { cwd: temporary })).stdout);
-    const files = release.files.map((file: { path: string }) => file.path);
-    return { value: { folder, tarball: join(temporary, release.filename), files }, end: goesWithItsFolder };
-  },
-
+  release: (temporary) => released('infra/release/build.ts', join(temporary, 'package')),
+  create: (temporary) => released('infra/create/build.ts', join(temporary, 'create')),
   aws: (temporary) => packaged('aws', join(temporary, 'aws')),
   azure: (temporary) => packaged('azure', join(temporary, 'azure')),
 };
+
+async function released(builder: string, folder: string): Promise<Made<Release>> {
+  await run(process.execPath, [builder, folder], { cwd: root });
+  const temporary = dirname(folder);
+  const pack = ['pack', '--json', '--pack-destination', temporary, folder];
+  const [release] = JSON.parse((await run('npm', pack, { cwd: temporary })).stdout);
+  const files = release.files.map((file: { path: string }) => file.path);
+  return { value: { folder, tarball: join(temporary, release.filename), files }, end: goesWithItsFolder };
+}
 
 /** As it is deployed, by a program that finds no way out and no account: packaging needs none. */
 async function packaged(cloud: 'aws' | 'azure', folder: string): Promise<Made<{ folder: string }>> {
