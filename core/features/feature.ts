@@ -17,7 +17,7 @@ import type {
   Uniqueness,
 } from '../kernel/enqueue/parts.ts';
 import type { Chore } from '../kernel/worker/chores.ts';
-import type { CountAttempts } from '../kernel/worker/state.ts';
+import type { BoundQueues, CountAttempts } from '../kernel/worker/state.ts';
 
 /**
  * Slots around the run, from the outermost to the handler. A job at its limit has not begun and holds no key. The output kept under a completed
@@ -58,6 +58,7 @@ export interface Feature {
   readonly predecessor?: Predecessor;
   readonly uniqueness?: Uniqueness;
   readonly counter?: CountAttempts;
+  readonly bounds?: BoundQueues;
   readonly needs?: Needs;
 }
 
@@ -81,4 +82,5 @@ export const installedFrom = (features: readonly Feature[]): Installed => ({
   } satisfies ClientParts,
   context: Object.assign({}, ...features.map(({ context }) => context)),
   counter: features.flatMap(({ counter }) => counter ?? [])[0]! satisfies CountAttempts,
+  bounds: features.flatMap(({ bounds }) => bounds ?? [])[0]! satisfies BoundQueues,
 });

@@ -119,6 +119,6 @@ export interface LimitStore {
   heldUntilReset?(prefix: string): Promise<readonly string[]>;
   /** Removes these waiters from all keys: their jobs have ended or will not ask again. Wakes no other waiter. */
   leave(holders: readonly string[]): Promise<void>;
-  /** The keys for which this name is a waiter. */
-  waitsFor(holder: string): Promise<readonly string[]>;
+  /** The keys for which each of these names is a waiter, in the order of the names. */
+  waitsFor(holders: readonly string[]): Promise<readonly (readonly string[])[]>;
 }

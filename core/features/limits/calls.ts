@@ -14,6 +14,8 @@ interface Calls {
   readonly take: Call<SlotRequest, SlotAnswer>;
   /** Also wakes waiters that may run now. */
   readonly free: Call<readonly TakenSlot[], void>;
+  /** The keys for which this name is a waiter. */
+  readonly waitsFor: Call<string, readonly string[]>;
 }
 
 const callsOf = new WeakMap<Client, Calls>();
@@ -34,6 +36,7 @@ export function callsTo(client: Client): Calls {
         await promoteWaiters(client, await limits.free(groups.flat()));
         return [];
       }),
+      waitsFor: gathered((holders) => limits.waitsFor(holders)),
     };
     callsOf.set(client, calls);
   }

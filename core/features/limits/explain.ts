@@ -38,16 +38,29 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
 }
 
 /** The limits that refused the job, and others that would refuse it. */
-async function limitsOf(client: Client, { id, job, attempts }: JobRecord): Promise<LimitView[]> {
+async function limitsOf(client: Client, record: JobRecord): Promise<LimitView[]> {
+  const { id, job, attempts } = record;
   const { limits } = client.stores;
   if (!limits) return [];
   const stops = isName(job) ? [`pause:${job}`, `breaker:${job}:open`] : [];
   // The waiter's name in an earlier release.
   const next = `${id}#${(attempts.at(-1)?.attempt ?? 0) + 1}`;
-  const waits = await Promise.all([limits.waitsFor(id), limits.waitsFor(next)]);
+  const waits = await limits.waitsFor([id, next]);
   const asked = waits.flat().filter((key) => !stops.includes(key));
-  const views = await Promise.all([...stops, ...asked].map((key) => limitView(client, key)));
-  return views.filter((view, i) => view !== null && (i >= stops.length || isClosed(view))) as LimitView[];
+  const others = withoutKey(client, record).filter((key) => !asked.includes(key));
+  const views = await Promise.all([...stops, ...asked, ...others].map((key) => limitView(client, key)));
+  return views.flatMap((view) => {
+    if (view === null || !(asked.includes(view.key) || isClosed(view))) return [];
+    return others.includes(view.key) ? { ...view, waiting: view.waiting + 1 } : view;
+  });
+}
+
+/** The limits that a ready job has not asked, because workers leave out its queue while they are full. */
+function withoutKey({ app }: Client, { job, queue, runAt }: JobRecord): string[] {
+  if (runAt > app.clock.now()) return [];
+  return [...(app.queueRules.get(queue)?.limits ?? []), ...(app.jobs.get(job)?.limits ?? [])]
+    .filter(({ keyOf }) => keyOf === null)
+    .map(({ of, kind }) => `${of}:${kind}`);
 }
 
 const isClosed = ({ heldUntil, used, limit }: LimitView): boolean =>

@@ -6,6 +6,7 @@ import type { Attempt, RunStep, Step } from '../../kernel/attempt/attempt.ts';
 import { type Abilities, type Needs, noStore, type Unmet } from '../../kernel/enqueue/abilities.ts';
 import type { Chore } from '../../kernel/worker/chores.ts';
 import type { Feature } from '../feature.ts';
+import { boundQueues } from './known.ts';
 import { isFresh, knownPaused, refreshed } from './paused-jobs.ts';
 
 const code = door(() => import('./door.ts'));
@@ -69,6 +70,7 @@ function limitFault({ of, kind, slots, holdMs }: Limit, it: Abilities): string |
 
 export const limits = {
   needs: needsOfLimits,
+  bounds: boundQueues,
   forget: async (client, ids) => code(({ leaveLines }) => leaveLines(client, ids)),
   chores: [
     {

@@ -18,6 +18,7 @@ import { lostLease, release, releaseDelayMs, unfit } from '../../kernel/attempt/
 import { afterEnd, beforeRun } from './breaker.ts';
 import { callsTo } from './calls.ts';
 import { ofRun } from './holders.ts';
+import { freed, refused, took } from './known.ts';
 import { leaveLines } from './lines.ts';
 import { ask, parkMs, slotOf } from './slots.ts';
 import { promoteWaiters } from './wake.ts';
@@ -49,18 +50,22 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
       const answer = await take(it, limit, slot, ofJob.holder);
       tellOtherRelease(it, limit, answer);
       if (!answer.taken) {
+        refused(it, key, answer.waitMs);
         await free(it, [...taken, ...rates.filter((one) => one !== slot)]);
         run.waitsFor = ofJob;
         return release(parkMs(it, limit.kind, answer), null);
       }
+      took(it, slot);
       if (limit.kind === 'rate') continue;
       taken.push(slot);
       run.slots = [...(run.slots ?? []), slot];
     }
+    run.hasSlots = true;
   } catch (error) {
     run.slots = null;
     await free(it, [...taken, ...rates]);
     if (error instanceof LongshoreError && error.code === 'PAYLOAD') return unfit(it, error);
+    for (const { of, kind } of limitsOf(it)) refused(it, `${of}:${kind}`, Infinity);
     // The job must not run without its limit, and no attempt is spent.
     return lostLease(it) ?? release(releaseDelayMs, error);
   }
@@ -120,6 +125,7 @@ async function free(it: Attempt, slots: readonly TakenSlot[]): Promise<void> {
   await callsTo(client)
     .free(it, slots)
     .catch((error) => tellFailure(it, error));
+  freed(it, slots);
 }
 
 /**
@@ -127,15 +133,16 @@ async function free(it: Attempt, slots: readonly TakenSlot[]): Promise<void> {
  * waiter.
  */
 async function afterRefusal(it: Admitted, { key, holder }: TakenSlot, settled: boolean): Promise<void> {
-  const { backend, stores } = it.ports.client;
+  const { client } = it.ports;
+  const { backend, stores } = client;
   const { identifier: id, queue } = it.envelope;
   const job = { queue, id };
   await wakeSafely(it, async () => {
     if (!settled) {
       const isGone = ((await backend.pending?.read(job)) ?? null) === null;
       if (isGone) await stores.limits!.leave([holder]);
-    } else if (backend.pending && !(await stores.limits!.waitsFor(holder)).includes(key))
-      await promoteWaiters(it.ports.client, [{ key, holder, queue }]);
+    } else if (backend.pending && !(await callsTo(client).waitsFor(it, holder)).includes(key))
+      await promoteWaiters(client, [{ key, holder, queue }]);
   });
 }
 

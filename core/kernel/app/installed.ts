@@ -15,4 +15,6 @@ export interface Installed {
   readonly context: unknown;
   /** Counts the attempts of a worker: `CountAttempts` in kernel/worker/state.ts. */
   readonly counter: unknown;
+  /** Queues whose jobs could not begin now: `BoundQueues` in kernel/worker/state.ts. */
+  readonly bounds: unknown;
 }

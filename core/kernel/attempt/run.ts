@@ -76,6 +76,8 @@ export class Run {
   slots: readonly TakenSlot[] | null = null;
   /** When the first of these slots ends, unless it is extended. */
   slotsUntil = Infinity;
+  /** The run holds a slot of each of its limits, or has none. */
+  hasSlots = false;
   /** The slot that the job waits for. */
   waitsFor: TakenSlot | null = null;
   /** Made when the handler first uses a step. */

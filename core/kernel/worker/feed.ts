@@ -87,7 +87,7 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
       try {
         const onePass = settings.once || (settings.untilIdle && slots.busy() === 0);
         if (waking.signal.aborted) waking = new AbortController();
-        slots.asking(queues);
+        slots.asking(asked);
         const askedAt = steadyNow(clock);
         const waitedMs = startWait(clock);
         const hadWork = wasFull || slots.haveWork(queues);

@@ -1,21 +1,32 @@
-/** Lanes of a worker: queues that share slots. A queue with slots of its own is a lane; queues without are one lane together. */
+/**
+ * Lanes of a worker. A lane is fetched as a whole: a queue with slots of its own, a queue that is left out while its limits are full, or all
+ * other queues together. The lanes of a pool share its slots.
+ */
 
 import { steadyNow } from '../../base/clock.ts';
 import type { Run } from '../attempt/run.ts';
 import { type Ahead, measureAhead } from './ahead.ts';
 import type { WorkerState } from './state.ts';
 
-export interface Lane {
-  readonly queues: readonly string[];
+export interface Pool {
   readonly slots: number;
-  /** Measured per lane, because the jobs of each take another time. */
-  readonly measured: Ahead;
+  readonly queues: readonly string[];
   /** Jobs in its slots. */
   running: number;
   /** Places that are kept for the answers of running refills. */
   promised: number;
-  /** How many jobs it may hold ahead, by the last fetch. */
+  /** How many jobs its lanes may hold ahead, by the last fetch. */
   ahead: number;
+}
+
+export interface Lane {
+  readonly queues: readonly string[];
+  readonly pool: Pool;
+  /** Measured per lane, because the jobs of each take another time. */
+  readonly measured: Ahead;
+  /** The queue whose jobs may find their limits full; `null` = none. Its jobs are not held ahead, because another worker may have a slot for them. */
+  readonly bound: string | null;
+  promised: number;
 }
 
 /** How many more jobs of a lane may be fetched, at least 1. */
@@ -25,30 +36,46 @@ export interface Room {
 }
 
 export function createLanes(state: WorkerState) {
-  const { app, settings, running } = state;
+  const { app, settings, bounds, running } = state;
   const { concurrency, prefetch, aheadMs } = settings;
-  const laneOf = (queues: readonly string[], slots: number): Lane => ({
-    queues,
-    slots,
-    measured: measureAhead({
-      most: Math.floor((prefetch * slots) / concurrency),
-      concurrency: slots,
-      withinMs: aheadMs,
-    }),
-    running: 0,
-    promised: 0,
-    ahead: 0,
-  });
+
+  function laneOf(queues: readonly string[], pool: Pool): Lane {
+    const bound = queues.length === 1 && bounds.queues.has(queues[0]!) ? queues[0]! : null;
+    const most = bound ? 0 : Math.floor((prefetch * pool.slots) / concurrency);
+    const measured = measureAhead({ most, concurrency: pool.slots, withinMs: aheadMs });
+    return { queues, pool, measured, bound, promised: 0 };
+  }
+
+  function lanesOf(queues: readonly string[], slots: number): Lane[] {
+    const pool: Pool = { slots, queues, running: 0, promised: 0, ahead: 0 };
+    const others = queues.filter((queue) => !bounds.queues.has(queue));
+    const alone = queues.filter((queue) => bounds.queues.has(queue)).map((queue) => [queue]);
+    return [...alone, ...(others.length > 0 ? [others] : [])].map((some) => laneOf(some, pool));
+  }
+
   const all = settings.slots
-    ? [...settings.slots].map(([queue, slots]) => laneOf([queue], slots))
-    : [laneOf(settings.queues, concurrency)];
+    ? [...settings.slots].flatMap(([queue, slots]) => lanesOf([queue], slots))
+    : lanesOf(settings.queues, concurrency);
+  const pools = new Set(all.map(({ pool }) => pool));
   const byQueue = new Map(all.flatMap((lane) => lane.queues.map((queue) => [queue, lane] as const)));
   const of = (run: Run): Lane => byQueue.get(run.lease.queue) ?? all[0]!;
   const isFull = (run: Run): boolean => {
-    const lane = of(run);
-    return lane.running >= lane.slots;
+    const { pool } = of(run);
+    return pool.running >= pool.slots;
   };
-  const within = (runs: Iterable<Run>, lane: Lane): Run[] => [...runs].filter((run) => of(run) === lane);
+  const count = (runs: Iterable<Run>, isMeant: (run: Run) => boolean): number => {
+    let found = 0;
+    for (const run of runs) if (isMeant(run)) found++;
+    return found;
+  };
+
+  /** How many more jobs of the lane its limits leave room for. */
+  function roomAtLimits(lane: Lane): number {
+    if (lane.bound === null) return Infinity;
+    const isAsking = (run: Run) => !run.hasSlots && !run.began && run.waitsFor === null && of(run) === lane;
+    const asking = count(state.buffer, isAsking) + count(running, isAsking) + lane.promised;
+    return bounds.room(lane.bound, asking);
+  }
 
   return {
     all,
@@ -58,22 +85,35 @@ export function createLanes(state: WorkerState) {
       new Set(queues.map((queue) => byQueue.get(queue)!)),
     /** The place in the buffer of the first job that has a free slot. */
     firstFree: (buffer: readonly Run[]): number =>
-      all.length === 1 ? 0 : buffer.findIndex((run) => !isFull(run)),
+      pools.size === 1 ? 0 : buffer.findIndex((run) => !isFull(run)),
     /** The lanes with room. @param isLow only those that hold so few jobs ahead that a fetch is large enough to be cheap: half, or none */
     rooms(isLow: boolean): Room[] {
       const now = steadyNow(app.clock);
       const alone = all.length === 1;
+      for (const pool of pools) pool.ahead = 0;
+      for (const lane of all) {
+        const runs = alone ? running : [...running].filter((run) => of(run) === lane);
+        lane.pool.ahead += lane.measured.most(runs, now);
+      }
       return all.flatMap((lane) => {
-        lane.ahead = lane.measured.most(alone ? running : within(running, lane), now);
-        const waiting = alone ? state.buffer.length : within(state.buffer, lane).length;
-        const room = lane.slots + lane.ahead - lane.running - waiting - lane.promised;
-        return room <= 0 || (isLow && waiting > 0 && waiting * 2 > lane.ahead) ? [] : [{ lane, room }];
+        const { pool } = lane;
+        const waiting =
+          pools.size === 1 ? state.buffer.length : count(state.buffer, (run) => of(run).pool === pool);
+        const free = pool.slots + pool.ahead - pool.running - waiting - pool.promised;
+        if (free <= 0 || (isLow && waiting > 0 && waiting * 2 > pool.ahead)) return [];
+        const room = Math.min(free, roomAtLimits(lane));
+        return room <= 0 ? [] : [{ lane, room }];
       });
+    },
+    /** When a queue that is left out because its limits are full may be asked again; `Infinity` = none is left out. By the steady clock. */
+    opensAt(): number {
+      const full = all.filter((lane) => roomAtLimits(lane) <= 0);
+      return Math.min(...full.map(({ bound }) => bounds.opensAt(bound!)));
     },
     fetched(ms: number, count: number, max: number): void {
       for (const { measured } of all) measured.fetched(ms, count, max);
     },
     /** How many jobs may be held ahead of all slots. */
-    ahead: (): number => all.reduce((sum, lane) => sum + lane.ahead, 0),
+    ahead: (): number => [...pools].reduce((sum, pool) => sum + pool.ahead, 0),
   };
 }

@@ -62,9 +62,10 @@ export function shareSlots(state: WorkerState) {
       const heldOf = (queue: string) => counts.get(queue) ?? 0;
       const mayHave = (queue: string) => !empty.has(queue) && (emptyUntil.get(queue) ?? 0) <= now;
       const short = open.flatMap(({ lane, room }) => {
-        const active = lane.queues.filter((queue) => heldOf(queue) > 0 || mayHave(queue));
-        const share = Math.max(1, Math.floor((lane.slots + lane.ahead) / active.length));
-        const below = active.filter(
+        const { slots, ahead, queues: sharing } = lane.pool;
+        const active = sharing.filter((queue) => heldOf(queue) > 0 || mayHave(queue));
+        const share = Math.max(1, Math.floor((slots + ahead) / active.length));
+        const below = lane.queues.filter(
           (queue) => mayHave(queue) && heldOf(queue) < share && !crowded.has(queue),
         );
         const missing = below.reduce((sum, queue) => sum + share - heldOf(queue), 0);

@@ -10,7 +10,7 @@ import { isFailure } from '../attempt/verdict.ts';
 import { attempt } from '../flow.ts';
 import type { AckGroups } from './ack-groups.ts';
 import { mayEndProcess, runningAlone } from './alone.ts';
-import { createLanes, type Lane } from './lanes.ts';
+import { createLanes, type Lane, type Room } from './lanes.ts';
 import { type Asked, shareSlots } from './shares.ts';
 import type { WorkerState } from './state.ts';
 
@@ -25,13 +25,13 @@ export type Slots = ReturnType<typeof createSlots>;
 
 /** @param wake ends the wait of the current fetch: another one is needed */
 export function createSlots(state: WorkerState, acks: AckGroups, wake: () => void) {
-  const { app, settings, client, running, ended, counts, numbers } = state;
+  const { app, settings, client, running, ended, counts, numbers, bounds } = state;
   const { backend, concurrency, aheadMs } = settings;
   const { clock } = app;
   const lanes = createLanes(state);
   const shares = shareSlots(state);
-  /** The lanes that the running fetch asks; `null` = none runs. */
-  let fetching: ReadonlySet<Lane> | null = null;
+  /** The lanes that the running fetch asks, and how many jobs of each; `null` = none runs. */
+  let fetching: { readonly lanes: ReadonlySet<Lane>; readonly max: number } | null = null;
   const by = { worker: state.id, host: hostname() };
   const ports: AttemptPorts = { client, by, settler: backend, ack: acks.ack, handled };
   const alone = runningAlone({
@@ -48,13 +48,24 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
   let begun = 0;
   let onSpace: (() => void) | null = null;
   let stopTimer: (() => void) | null = null;
+  let stopOpening: (() => void) | null = null;
   let releasing: Promise<unknown> = Promise.resolve();
 
   /** The lanes that need jobs and are not asked by the running fetch. */
-  function open(isLow: boolean) {
+  function open(isLow: boolean): Room[] {
     if (alone.active) return [];
     const rooms = lanes.rooms(isLow);
-    return fetching === null ? rooms : rooms.filter(({ lane }) => !fetching!.has(lane));
+    return fetching === null ? rooms : rooms.filter(({ lane }) => !fetching!.lanes.has(lane));
+  }
+
+  /** The rooms that are left if the running fetch brings all jobs that it asks for. */
+  function beside(rooms: readonly Room[]): readonly Room[] {
+    if (fetching === null) return rooms;
+    const { lanes: asked, max } = fetching;
+    const pools = new Set([...asked].map(({ pool }) => pool));
+    return rooms
+      .map(({ lane, room }) => ({ lane, room: pools.has(lane.pool) ? room - max : room }))
+      .filter(({ room }) => room > 0);
   }
 
   /** The next fetch; `null` = there is no room for more jobs. @param isLow only for lanes that hold few jobs ahead, so that fetches stay large */
@@ -63,7 +74,8 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
     if (fetching !== null && (lanes.all.length === 1 || settings.maxJobs < Infinity)) return null;
     const mine = running.size + state.buffer.length + promised;
     const left = settings.maxJobs - state.settledJobs - ended.size - mine;
-    const rooms = open(isLow);
+    const rooms = beside(open(isLow));
+    watchOpening();
     if (left <= 0 || rooms.length === 0) return null;
     const asked = shares.ask(rooms, fetching === null);
     return asked.max <= left ? asked : { ...asked, max: left };
@@ -73,6 +85,15 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
   function spaced(): void {
     onSpace?.();
     if (fetching !== null && lanes.all.length > 1 && open(true).length > 0) wake();
+  }
+
+  /** Asks the queues again that are left out because their limits are full. */
+  function watchOpening(): void {
+    stopOpening?.();
+    stopOpening = null;
+    const at = lanes.opensAt();
+    if (at < Infinity && state.reason === null)
+      stopOpening = clock.after(Math.max(1, at - steadyNow(clock)), spaced);
   }
 
   const busy = (): number => running.size + ended.size;
@@ -148,7 +169,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
       if (begun++ === 0) setImmediate(endTurn);
       run.since = now;
       running.add(run);
-      lanes.of(run).running++;
+      lanes.of(run).pool.running++;
       alone.begins(run);
       void work(run);
     }
@@ -174,12 +195,15 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
   function leave(run: Run): void {
     if (!running.has(run)) return;
     running.delete(run);
-    lanes.of(run).running--;
+    lanes.of(run).pool.running--;
   }
 
   /** Frees the slot when the handler has ended: settling needs no slot. */
   function handled(run: Run): void {
-    if (run.began) lanes.of(run).measured.attempted(steadyNow(clock) - run.since);
+    if (run.began) {
+      lanes.of(run).measured.attempted(steadyNow(clock) - run.since);
+      bounds.ended(run.lease.queue, run.job);
+    }
     leave(run);
     ended.add(run);
     alone.over(run);
@@ -230,17 +254,18 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
     released: () => releasing,
     /** Whether all lanes of these queues have work, so that a fetch for them does not wait. */
     haveWork: (queues: readonly string[]): boolean =>
-      lanes.all.length === 1 ? busy() > 0 : [...lanes.named(queues)].every(({ running }) => running > 0),
-    /** Says which queues the running fetch asks; `null` = none runs. */
-    asking(queues: readonly string[] | null): void {
-      fetching = queues && lanes.named(queues);
+      lanes.all.length === 1 ? busy() > 0 : [...lanes.named(queues)].every(({ pool }) => pool.running > 0),
+    /** Says what the running fetch asks for; `null` = none runs. */
+    asking(asked: Asked | null): void {
+      fetching = asked && { lanes: lanes.named(asked.queues), max: asked.max };
     },
     /** Keeps places free for leases that are on their way. Returns a function that ends this. */
     promise({ queues, max }: Asked): () => void {
       const asked = lanes.named(queues);
+      const pools = new Set([...asked].map(({ pool }) => pool));
       const keep = (count: number) => {
         promised += count;
-        for (const lane of asked) lane.promised += count;
+        for (const one of [...asked, ...pools]) one.promised += count;
       };
       keep(max);
       return () => keep(-max);
@@ -254,6 +279,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
     stop(): void {
       alone.stop();
       stopTimer?.();
+      stopOpening?.();
     },
   };
 }

@@ -37,6 +37,20 @@ export type CountAttempts = (
   options: { readonly source: string; readonly rssBytes: () => number },
 ) => Counter | null;
 
+/** Knows which queues have jobs that could not begin now. */
+export interface Bounds {
+  /** The queues that may be left out of a fetch. */
+  readonly queues: ReadonlySet<string>;
+  /** How many more jobs of the queue may be fetched. @param asking fetched jobs that have not begun and hold no slots */
+  room(queue: string, asking: number): number;
+  /** When there may be room again, although no job of this worker ends. By the steady clock. */
+  opensAt(queue: string): number;
+  /** Called when the handler of a job has ended. */
+  ended(queue: string, job: string): void;
+}
+
+export type BoundQueues = (client: Client) => Bounds;
+
 /** The state that the parts of a worker share. */
 export interface WorkerState {
   readonly id: string;
@@ -63,6 +77,7 @@ export interface WorkerState {
   released: number;
   /** `null` = no store keeps metrics. */
   readonly numbers: Counter | null;
+  readonly bounds: Bounds;
   stop(reason: StopReason): void;
   /** Called when the lease of a run is lost. */
   lost(run: Run): void;

@@ -16,7 +16,7 @@ import { settingsOf, type WorkerOptions, type WorkerSettings } from './options.t
 import { RunList } from './run-list.ts';
 import { drain, drainOnSignals } from './shutdown.ts';
 import { createSlots } from './slots.ts';
-import type { CountAttempts, Worker, WorkerState } from './state.ts';
+import type { BoundQueues, CountAttempts, Worker, WorkerState } from './state.ts';
 
 /** Starts the worker of an app with one backend. */
 export function startOnly(app: App, options: WorkerOptions): Worker {
@@ -48,6 +48,7 @@ export function startOne(app: App, settings: WorkerSettings, client: Client): Wo
     settledJobs: 0,
     released: 0,
     numbers: (app.installed.counter as CountAttempts)(client, { source: id, rssBytes: settings.rssBytes }),
+    bounds: (app.installed.bounds as BoundQueues)(client),
     stop(reason) {
       if (state.reason !== null) return;
       state.reason = reason;

@@ -325,14 +325,22 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
         change(key, (state) => ({ state: left(state, some), answer: undefined })),
       );
     },
-    async waitsFor(holder) {
-      const keys: string[] = [];
-      await forEach(Object.entries(await waitsOf(holder)), async ([key, end]) => {
-        const { waiters, counted } = await stateOf(key);
-        if (waiters.some((waiter) => waiter.holder === holder) || (counted && end > clock.now()))
-          keys.push(key);
+    async waitsFor(holders) {
+      const asked = await Promise.all(holders.map(waitsOf));
+      const states = new Map<string, StoredLimit>();
+      await forEach(new Set(asked.flatMap(Object.keys)), async (key) => {
+        states.set(key, await stateOf(key));
       });
-      return keys.sort();
+      const now = clock.now();
+      const waits = (holder: string, key: string, end: number): boolean => {
+        const { waiters, counted } = states.get(key)!;
+        return waiters.some((waiter) => waiter.holder === holder) || (!!counted && end > now);
+      };
+      return asked.map((keys, i) =>
+        Object.entries(keys)
+          .flatMap(([key, end]) => (waits(holders[i]!, key, end) ? key : []))
+          .sort(),
+      );
     },
   };
 }

@@ -163,10 +163,12 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
         SELECT holder, key FROM ${s}.limit_waiters WHERE holder = ANY ($1) FOR UPDATE SKIP LOCKED)`;
       await db.query('leaving limits', sql, [textArray(holders.map(storedKey))]);
     },
-    async waitsFor(holder) {
-      const sql = `SELECT key FROM ${s}.limit_waiters WHERE holder = $2 AND until > ${timeOf('$1')} ORDER BY key`;
-      const rows = await db.query('reading limits', sql, [at(), storedKey(holder)]);
-      return rows.map(([key]) => keyOf(key as string));
+    async waitsFor(holders) {
+      const sql = `SELECT holder, key FROM ${s}.limit_waiters WHERE holder = ANY ($2) AND until > ${timeOf('$1')} ORDER BY key`;
+      const names = holders.map(storedKey);
+      const rows = await db.query('reading limits', sql, [at(), textArray(names)]);
+      const keys = Map.groupBy(rows, ([name]) => name as string);
+      return names.map((name) => (keys.get(name) ?? []).map(([, key]) => keyOf(key as string)));
     },
   };
 }

@@ -327,13 +327,17 @@ end
 
 -- [3] holder
 function actions.waitsFor()
-  local found = {}
-  for _, key in ipairs(redis.call('SMEMBERS', base .. ':holder:' .. ARGV[3])) do
-    local _, waits = waitersOf(key)
-    local till = redis.call('ZSCORE', waits, ARGV[3])
-    if till and tonumber(till) > at then found[#found + 1] = key end
+  local all = {}
+  for i = 3, #ARGV do
+    local found = {}
+    for _, key in ipairs(redis.call('SMEMBERS', base .. ':holder:' .. ARGV[i])) do
+      local _, waits = waitersOf(key)
+      local till = redis.call('ZSCORE', waits, ARGV[i])
+      if till and tonumber(till) > at then found[#found + 1] = key end
+    end
+    all[#all + 1] = found
   end
-  return found
+  return all
 end
 
 -- Removes keys of which nothing counts any more. One step: call it until it returns 0.

@@ -95,7 +95,12 @@ export function redisLimits(state: RedisState): LimitStore {
     async leave(holders) {
       for (const some of slices(holders, mostSlotsPerCall)) await run('leaving limits', 'leave', ...some);
     },
-    waitsFor: async (holder) => ((await run('reading limits', 'waitsFor', holder)) as string[]).sort(),
+    async waitsFor(holders) {
+      const found: string[][] = [];
+      for (const some of slices(holders, mostSlotsPerCall))
+        found.push(...((await run('reading limits', 'waitsFor', ...some)) as string[][]));
+      return found.map((keys) => keys.sort());
+    },
   };
 }
 

@@ -191,9 +191,10 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
         for (const holder of holders) sql.removeWaits.run(holder);
       });
     },
-    async waitsFor(holder) {
-      const rows = db.run('reading limits', () => sql.waitsFor.all(holder, clock.now()));
-      return rows.map(({ key }) => key as string);
+    async waitsFor(holders) {
+      const now = clock.now();
+      const keysOf = (holder: string) => sql.waitsFor.all(holder, now).map(({ key }) => key as string);
+      return db.run('reading limits', () => holders.map(keysOf));
     },
     purgeNow: (now) =>
       Object.entries(primaryKeys).reduce((sum, [table, key]) => {

@@ -80,7 +80,7 @@ const cases: Record<string, Most & { run(): Promise<unknown> }> = {
       await limits().take([ask('crowd', 'runs')]);
     },
   },
-  'what a job waits for': { rows: 10, pages: 50, run: () => limits().waitsFor('waits 5') },
+  'what a job waits for': { rows: 10, pages: 50, run: () => limits().waitsFor(['waits 5']) },
   'a page of a list': { rows: 500, pages: 3_000, run: () => limits().list({ prefix: 'key:', max: 50 }) },
 };
 

@@ -140,10 +140,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: name.map(
-      (one): Step =>
+    arbitrary: fc.array(name, { maxLength: 3 }).map(
+      (some): Step =>
         (world) =>
-          both(world, 0, (limits) => limits.waitsFor(world.name(one))),
+          both(world, 0, (limits) => limits.waitsFor(some.map(world.name))),
     ),
   },
 );
@@ -276,7 +276,7 @@ function createReference(now: () => number) {
     leave(some: readonly string[]): void {
       for (const { waiters } of keys.values()) for (const one of some) waiters.delete(one);
     },
-    waitsFor: (one: string): readonly string[] =>
-      [...keys].flatMap(([name, { waiters }]) => (waiters.has(one) ? [name] : [])).sort(),
+    waitsFor: (some: readonly string[]): readonly (readonly string[])[] =>
+      some.map((one) => [...keys].flatMap(([name, { waiters }]) => (waiters.has(one) ? [name] : [])).sort()),
   };
 }

@@ -100,8 +100,8 @@ export function limitListLaws(law: Law): void {
       keys.map(() => yes(1)),
     );
     await limits!.take(keys.map((each) => request('ben', { key: each })));
-    assert.deepEqual((await limits!.waitsFor('ben')).toSorted(), keys.toSorted());
-    assert.deepEqual(await limits!.waitsFor('anna'), []);
+    assert.deepEqual((await limits!.waitsFor(['ben']))[0]!.toSorted(), keys.toSorted());
+    assert.deepEqual(await limits!.waitsFor(['anna']), [[]]);
     const seen = await limits!.list({ prefix: 'job:', max: 1_000 });
     assert.deepEqual(new Set(seen.map((state) => state.key)), new Set(keys));
     for (const each of keys) {
@@ -143,13 +143,13 @@ export function limitListLaws(law: Law): void {
     const anna = ['b', 'a', 'c'].map((each) => request('anna', { key: each }));
     await limits!.take(anna);
     await limits!.take(anna.map((one) => ({ ...one, holder: 'ben' })));
-    assert.deepEqual(await limits!.waitsFor('ben'), ['a', 'b', 'c']);
+    assert.deepEqual(await limits!.waitsFor(['ben']), [['a', 'b', 'c']]);
     await limits!.free([slotOf(anna[0]!)]);
-    assert.deepEqual(await limits!.waitsFor('ben'), ['a', 'c']);
+    assert.deepEqual(await limits!.waitsFor(['ben']), [['a', 'c']]);
     await t.advance(minute);
     await take(limits!, request('ben', { key: 'c' }));
-    assert.deepEqual(await limits!.waitsFor('ben'), ['a']);
-    assert.deepEqual(await limits!.waitsFor('nobody'), []);
+    assert.deepEqual(await limits!.waitsFor(['ben']), [['a']]);
+    assert.deepEqual(await limits!.waitsFor(['nobody']), [[]]);
   });
 
   law(
@@ -166,7 +166,7 @@ export function limitListLaws(law: Law): void {
       for (let gone = 1; gone > 0; ) gone = await t.stores.records.purge();
       const keys = async () => (await limits!.list({})).map((state) => state.key);
       assert.deepEqual(await keys(), ['held', key]);
-      assert.deepEqual(await limits!.waitsFor('ben'), [key]);
+      assert.deepEqual(await limits!.waitsFor(['ben']), [[key]]);
       await t.advance(30 * day);
       for (let gone = 1; gone > 0; ) gone = await t.stores.records.purge();
       assert.deepEqual(await keys(), []);

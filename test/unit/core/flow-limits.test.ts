@@ -40,10 +40,10 @@ describe('a job at its limit', () => {
     const b = await startFirst({ concurrency: byCustomer });
     const second = await b.next();
     expect(second).toMatchObject({ outcome: 'requeued', counted: false, error: null });
-    expect(await b.client.stores.limits!.waitsFor(second.id!)).toEqual(['job:work:concurrency:c-7']);
+    expect(await b.client.stores.limits!.waitsFor([second.id!])).toEqual([['job:work:concurrency:c-7']]);
     b.open[0]!();
     await b.first;
-    expect(await b.client.stores.limits!.waitsFor(second.id!)).toEqual([]);
+    expect(await b.client.stores.limits!.waitsFor([second.id!])).toEqual([[]]);
     expect((await b.take()).lease).toMatchObject({ attempt: 1 });
   });
 

@@ -105,7 +105,7 @@ describe('limits over a table', () => {
       { taken: false, limit: 1, largest: 1, ahead: 3, waitMs: 1_000 + 3 * 1_000 },
     ]);
     expect(await limits.list({})).toMatchObject([{ waiting: 3 }]);
-    expect(await limits.waitsFor('job 7')).toEqual([]);
+    expect(await limits.waitsFor(['job 7'])).toEqual([[]]);
     expect(await limits.free([ask('runs')])).toMatchObject([{ holder: 'job 1' }]);
   });
 
@@ -129,7 +129,7 @@ describe('limits over a table', () => {
       await limits.take([ask('b')]);
     }
     expect(writes.filter((name) => name === 'hb')).toHaveLength(1);
-    expect(await limits.waitsFor('b')).toEqual(['k']);
+    expect(await limits.waitsFor(['b'])).toEqual([['k']]);
   });
 
   it('answer an error when every write loses', async () => {

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { sleep } from '../../../core/base/clock.ts';
 import {
+  type AppOptions,
   type Contract,
   connect,
   createApp,
@@ -11,6 +12,7 @@ import {
   startWorker,
   type WorkerOptions,
 } from '../../../core/index.ts';
+import type { Limits } from '../../../core/kernel/app/flow-control.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { distant, settle } from './kit.ts';
@@ -20,7 +22,16 @@ export const jobMs = 10;
 
 type QueueName = 'import' | 'mail' | 'pdf';
 
-export function createQueues(lengths: Partial<Record<QueueName, number>> = {}) {
+interface QueuesOptions {
+  /** Limits of the jobs of a queue. */
+  readonly jobs?: Partial<Record<QueueName, Limits<{ n: number }>>>;
+  readonly queues?: AppOptions['queues'];
+}
+
+export function createQueues(
+  lengths: Partial<Record<QueueName, number>> = {},
+  { jobs: limits = {}, queues = {} }: QueuesOptions = {},
+) {
   const clock = createVirtualClock();
   const backend = memory({ clock });
   const begun: { readonly queue: string; readonly n: number; readonly waitedMs: number }[] = [];
@@ -31,6 +42,7 @@ export function createQueues(lengths: Partial<Record<QueueName, number>> = {}) {
       name: queue,
       queue,
       payload: z.object({ n: z.number(), at: z.number() }),
+      ...limits[queue],
       async handle({ n, at }) {
         begun.push({ queue, n, waitedMs: clock.now() - at });
         running.set(queue, (running.get(queue) ?? 0) + 1);
@@ -41,15 +53,21 @@ export function createQueues(lengths: Partial<Record<QueueName, number>> = {}) {
     });
   const jobs = { import: jobOf('import'), mail: jobOf('mail'), pdf: jobOf('pdf') };
   const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
-  const app = createApp({ jobs: Object.values(jobs), clock, random: () => 0.5, signing });
+  const app = createApp({ jobs: Object.values(jobs), queues, clock, random: () => 0.5, signing });
   const client = connect(app, backend);
   /** Fetches that ask some of the queues. */
   let fetches = 0;
+  /** Jobs that went back to their queue. */
+  let released = 0;
   const counted: Contract.QueueBackend = {
     ...backend,
     fetch(request) {
       if (request.queues.length < 3) fetches++;
       return backend.fetch(request);
+    },
+    nack(lease, how) {
+      released++;
+      return backend.nack(lease, how);
     },
   };
   async function pass(ms: number) {
@@ -68,6 +86,9 @@ export function createQueues(lengths: Partial<Record<QueueName, number>> = {}) {
     peakOf: (queue: QueueName) => peaks.get(queue) ?? 0,
     heldOf: async (queue: QueueName) => (await backend.admin!.stats(queue))[0]?.leased ?? 0,
     fetches: () => fetches,
+    released: () => released,
+    client,
+    jobs,
     async enqueue(queue: QueueName, count: number) {
       const payloads = Array.from({ length: count }, (_, n) => ({ n, at: clock.now() }));
       await client.enqueueMany(jobs[queue], payloads);

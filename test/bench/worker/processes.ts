@@ -1,5 +1,5 @@
 /**
- * `node test/bench/processes.ts sqlite|redis [pairs]`: what `longshore work --processes 2` runs against `--processes 1`, in turns, with jobs
+ * `node test/bench/worker/processes.ts sqlite|redis [pairs]`: what `longshore work --processes 2` runs against `--processes 1`, in turns, with jobs
  * that take 0.2 ms of CPU. Counted is the time in which all processes run. Redis itself runs on the same cores. Only the ratios say something.
  */
 
@@ -9,9 +9,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { startServer } from './redis/server.ts';
+import { startServer } from '../redis/server.ts';
 
-const root = resolve(import.meta.dirname, '../..');
+const root = resolve(import.meta.dirname, '../../..');
 const from = (path: string): string => JSON.stringify(pathToFileURL(join(root, path)).href);
 const jobs = 10_000;
 const jobCpuMs = 0.2;
