@@ -8,7 +8,9 @@ import type {
   JobLease,
   JobSettler,
   JobSource,
+  Nack,
 } from '../../../core/contract/queue.ts';
+import { together } from '../../../core/kit/parallel.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import { lostFormat } from '../shared/defaults.ts';
 import { groupedReads } from '../shared/grouped-reads.ts';
@@ -36,6 +38,7 @@ export interface Leased {
 }
 
 type LeaseRequest = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
+type Nacked = Nack & { readonly lease: JobLease };
 
 export interface Leases
   extends JobSettler,
@@ -61,6 +64,15 @@ export function createLeases(state: PostgresState): Leases {
   const settleSql = thenCame(`${s}.settle(${columns})`);
   const keepSql = thenCame(`${s}.keep_ended(${s}.settle(${columns}), $1, $2, $15, $16)`);
   const holdSql = holding(s);
+  // The locks of all groups are taken at once, so that two calls cannot wait for each other. A batch is removed only if all its leases have ended.
+  const nackSql = `
+    WITH locked AS MATERIALIZED (SELECT ${s}.lock_groups($4::text[])),
+    settled AS MATERIALIZED (
+      SELECT a.n, ${s}.nack($1, $2, $3, a.id, a.turn, a.claim, a.delay, a.counted = 1, a.report, $10, '{}') AS done
+      FROM locked, unnest($4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::int[], $9::text[])
+        WITH ORDINALITY a (id, turn, claim, delay, counted, report, n)),
+    gone AS (DELETE FROM ${s}.leases WHERE claim = ANY ($11::text[]) AND (SELECT bool_and(done) FROM settled))
+    SELECT answer, ${cameForward} FROM (SELECT array_agg(done ORDER BY n) AS answer FROM settled OFFSET 0) c`;
   // Stops at the first queue with expired leases: one round is enough for a transaction.
   const reapNext = (n: string) => `${n}, ${s}.reap($1, $2, $3, ($4::text[])[${n}], $5)`;
   const reapSql = `
@@ -151,6 +163,32 @@ export function createLeases(state: PostgresState): Leases {
     table.confirm(settled.includes(false) ? owners.filter((_, i) => settled[i]) : owners, planned);
   }
 
+  /** Jobs that wait for a limit come back together. */
+  const nackTogether = together(async (nacks: readonly Nacked[]) => {
+    const owners = nacks.map(({ lease }) => ownership(lease));
+    const planned = table.plan(owners);
+    await db.ready();
+    const [row] = await db.prepared('settling', nackSql, [
+      state.at(),
+      ageingMs,
+      keep,
+      textArray(owners.map(({ id }) => id)),
+      bigintArray(owners.map(({ version }) => version)),
+      textArray(owners.map(({ batch }) => batch)),
+      bigintArray(nacks.map(({ delayMs }) => Math.ceil(delayMs))),
+      intArray(nacks.map(({ countAttempt }) => Number(countAttempt))),
+      textArray(nacks.map(({ countAttempt, report }) => (countAttempt ? reportLine(report) : ''))),
+      state.channel,
+      textArray(planned.finished),
+    ]);
+    const settled = row![0] as boolean[];
+    confirm(owners, settled, planned);
+    state.wakeAll(cameFrom(row![1]));
+    for (const queue of new Set(nacks.filter((_, i) => settled[i]).map(({ lease }) => lease.queue)))
+      state.wake(queue);
+    return settled;
+  });
+
   async function one(during: string, call: string, values: unknown[]): Promise<unknown> {
     await db.ready();
     const [row] = await db.prepared(during, thenCame(`${s}.${call}`), values);
@@ -220,28 +258,7 @@ export function createLeases(state: PostgresState): Leases {
       return (await rowsOn(client, holdSql, values)).length === 1;
     },
 
-    async nack(lease, { delayMs, countAttempt, report }) {
-      const owner = ownership(lease);
-      const settled = await settleOne(
-        owner,
-        'nack($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
-        (finished) => [
-          state.at(),
-          ageingMs,
-          keep,
-          owner.id,
-          owner.version,
-          owner.batch,
-          Math.ceil(delayMs),
-          countAttempt,
-          countAttempt ? reportLine(report) : '',
-          state.channel,
-          finished,
-        ],
-      );
-      if (settled) state.wake(lease.queue);
-      return settled;
-    },
+    nack: (lease, how) => nackTogether({ lease, ...how }),
 
     async abandon(lease, { reason, error, report, keepMs }) {
       const owner = ownership(lease);

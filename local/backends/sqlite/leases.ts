@@ -1,6 +1,7 @@
 /** Leases jobs, settles them, and requeues jobs whose lease has expired. */
 
-import type { Ack, BackendHints, JobLease, JobSettler } from '../../../core/contract/queue.ts';
+import type { Ack, BackendHints, JobLease, JobSettler, Nack } from '../../../core/contract/queue.ts';
+import { together } from '../../../core/kit/parallel.ts';
 import { lostAttempt, statusOfEnd } from '../../../core/kit/records/row.ts';
 import { JobState, reportLine } from '../shared/report-lines.ts';
 import type { LinedRow } from './groups.ts';
@@ -14,6 +15,7 @@ export type Leases = ReturnType<typeof createLeases>;
 
 type ReadyRow = [seq: number, rank: number, body: string, attempt: number, interrupted: number];
 type FirstRank = Pick<NarrowRow, 'queue' | 'rank' | 'seq'>;
+type Nacked = Nack & { readonly lease: JobLease };
 type Ranked = Pick<NarrowRow, 'rank' | 'seq'> & { readonly lease: JobLease };
 
 export function createLeases(state: SqliteState, newNonce: () => string) {
@@ -221,6 +223,26 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
     });
   }
 
+  function nackNow({ lease, delayMs, countAttempt, report }: Nacked, now: number): boolean {
+    const mine = narrowRows.endLease(lease, now);
+    if (!mine) return false;
+    const { seq, queue } = mine;
+    const readyAt = now + Math.ceil(delayMs);
+    const attempt = countAttempt ? mine.attempt : mine.attempt - 1;
+    const line = countAttempt ? reportLine(report) : '';
+    const interrupted = countAttempt ? 0 : mine.interrupted;
+    narrowRows.requeue({ seq, queue, readyAt, attempt, interrupted }, line, now);
+    return true;
+  }
+
+  /** Jobs that wait for a limit come back together. */
+  const nackTogether = together(async (nacks: readonly Nacked[]) => {
+    const now = clock.now();
+    const settled = db.transaction('settling', () => nacks.map((one) => nackNow(one, now)));
+    if (settled.includes(true)) state.wake();
+    return settled;
+  });
+
   return {
     async ack(acks) {
       return db.transaction('settling', () => ackNow(acks, clock.now()));
@@ -237,22 +259,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
       },
     },
 
-    async nack(lease, { delayMs, countAttempt, report }) {
-      const now = clock.now();
-      const readyAt = now + Math.ceil(delayMs);
-      const settled = db.transaction('settling', () => {
-        const mine = narrowRows.endLease(lease, now);
-        if (!mine) return false;
-        const { seq, queue } = mine;
-        const attempt = countAttempt ? mine.attempt : mine.attempt - 1;
-        const line = countAttempt ? reportLine(report) : '';
-        const interrupted = countAttempt ? 0 : mine.interrupted;
-        narrowRows.requeue({ seq, queue, readyAt, attempt, interrupted }, line, now);
-        return true;
-      });
-      if (settled) state.wake();
-      return settled;
-    },
+    nack: (lease, how) => nackTogether({ lease, ...how }),
 
     async abandon(lease, { reason, error, report, keepMs }) {
       const now = clock.now();
