@@ -14,7 +14,7 @@ export type { Batch, BatchEnd, Batches, BatchResults, BatchSummary } from './ker
 export type { Chain, Chains, Link, StartedChain } from './kernel/app/chain.ts';
 export { currentContext, withContext } from './kernel/app/context.ts';
 export type { ReceivedEvent } from './kernel/app/durable.ts';
-export type { HandlerContext, Job } from './kernel/app/job.ts';
+export type { HandlerContext, Job, TransactionContext } from './kernel/app/job.ts';
 export { defineJob } from './kernel/app/job.ts';
 export type { MetricReport, MetricRequest } from './kernel/app/metric-report.ts';
 export type { Middleware } from './kernel/app/middleware.ts';

@@ -43,6 +43,15 @@ export function renamedText(given: string, whose: string, known: object): string
   return `Option ${given} of ${whose} is called ${name} now.`;
 }
 
+/** Throws `CONFIG` on a Node that lacks what Longshore uses. The command line says the same before it imports anything. */
+export function checkNode(version = process.versions.node): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 22 || (major === 22 && minor >= 18)) return;
+  throw config(
+    `Longshore needs Node 22.18 or newer, this is ${version}. Install a newer Node (https://nodejs.org) and run it again.`,
+  );
+}
+
 /** For calls whose options are not checked otherwise. */
 export function refuseRenamed(whose: string, given: object, known: object): void {
   for (const name in given) {

@@ -3,7 +3,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
-import { publishedManifest } from '../release/stage.ts';
+import { publishedManifest } from '../release/manifest.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const folder = resolve(process.argv[2] ?? join(root, 'dist/create'));
@@ -21,7 +21,7 @@ for (const paper of ['LICENSE', 'infra/create/README.md'])
 
 /** The fields of Longshore, with its version: the two are released together. */
 const { exports, bin, dependencies, peerDependencies, peerDependenciesMeta, sideEffects, ...shared } =
-  publishedManifest(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+  publishedManifest(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')), []);
 const manifest = {
   ...shared,
   name: 'create-longshore',

@@ -3,12 +3,13 @@
  * `npm pack dist/package` then makes the release tarball.
  */
 
-import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { writePage } from '../dashboard/build.ts';
-import { bundleCore } from './bundle.ts';
-import { stage } from './stage.ts';
+import { bundleCode } from './code.ts';
+import { entriesOf, type Manifest, publishedManifest } from './manifest.ts';
+import { writePapers } from './papers.ts';
+import { bundleTypes } from './types.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const given = process.argv[2];
@@ -22,12 +23,11 @@ else if (existsSync(folder)) {
   process.exit(1);
 }
 
-const compiler = join(root, 'node_modules/typescript/bin/tsc');
-const options = ['-p', join(root, 'tsconfig.build.json'), '--outDir', folder];
-const compiled = spawnSync(process.execPath, [compiler, ...options], { stdio: 'inherit' });
-if (compiled.status !== 0) process.exit(compiled.status ?? 1);
-
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
 await writePage();
-const manifest = stage(root, folder);
-await bundleCore(folder);
+await bundleCode(root, folder, entriesOf(manifest));
+await bundleTypes(root, folder, Object.values(manifest.exports));
+writePapers(root, folder, manifest);
+const published = publishedManifest(manifest, readdirSync(folder));
+writeFileSync(join(folder, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
 console.log(`${manifest.name} ${manifest.version} is in ${folder}`);

@@ -14,6 +14,9 @@ if (major < 22 || (major === 22 && minor < 18)) {
       : `CONFIG: ${message}`;
   process.stderr.write(`${text}\n`);
   process.exitCode = 1;
+} else if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
+  // Scripts ask for it, and the rest of the command line takes longer to load than Node to start.
+  import('./version.ts').then(({ version }) => process.stdout.write(`${version()}\n`));
 } else {
   import('./process.ts').then(({ runProcess }) => runProcess(import.meta.filename));
 }

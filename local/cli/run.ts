@@ -1,6 +1,5 @@
 /** Runs one command line and returns its exit code. Independent of the process, so that a test can run many. */
 
-import { readFileSync } from 'node:fs';
 import { Argument, Command as Commander, CommanderError, Option } from 'commander';
 import { hint } from '../../core/base/nearest.ts';
 import { commands } from './commands/index.ts';
@@ -10,6 +9,7 @@ import { CliError, explain, usage } from './errors.ts';
 import type { Io } from './io.ts';
 import { createUi, fitted, plain, type Ui } from './output/ui.ts';
 import { createSession } from './session.ts';
+import { version } from './version.ts';
 
 /** Resolves with the exit code; never rejects. @param argv the command line after `longshore` */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
@@ -255,9 +255,3 @@ Examples:
 
 Durations are 90s, 15m, 2h, 7d or plain milliseconds, sizes 512mb, 2gb or plain bytes.
 Exit codes: 0 done, 1 failed, 2 wrong command line, 3 nothing there to do it with.`;
-
-/** The version of this package. package.json is two folders above, in the repository and in the build. */
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- sqlite|postgres|redis|beanstalkd|aws|azure [--rounds 3] [--only drain] [--json]`
+ * `npm run bench -- sqlite|postgres|redis|beanstalkd|aws|azure|start [--rounds 3] [--only drain] [--json]`
  *
  * Absolute numbers belong to one machine on one day. What counts are the ratios, and every ratio is the median of
  * pairs that were measured right after one another in the same run.
@@ -20,6 +20,7 @@ const suites: Record<string, () => Promise<Suite>> = {
   beanstalkd: async () => (await import('./beanstalkd/suite.ts')).beanstalkd,
   aws: async () => (await import('./aws/suite.ts')).aws,
   azure: async () => (await import('./azure/suite.ts')).azure,
+  start: async () => (await import('./start/suite.ts')).start,
 };
 
 const root = resolve(import.meta.dirname, '../..');

@@ -9,7 +9,7 @@ import { packError, unpackError } from '../../base/thrown.ts';
 import { compose } from '../../kernel/app/compose.ts';
 import { currentContext, withContext } from '../../kernel/app/context.ts';
 import { markIsolate } from '../../kernel/app/isolation.ts';
-import type { HandlerContext, Job, RunFacts } from '../../kernel/app/job.ts';
+import type { HandlerContext, Job, RunFacts, TransactionContext } from '../../kernel/app/job.ts';
 import { validate } from '../../kernel/app/schema.ts';
 import type { OwnContext } from '../../kernel/attempt/around-handler.ts';
 import type { ContextDoors } from '../../kernel/attempt/context.ts';
@@ -170,7 +170,7 @@ async function run(facts: RunFacts, input: unknown, doors: ContextDoors): Promis
 
 /** Runs the job's middleware and its handler. The app's middleware runs in the worker, which knows the app. */
 function around(job: Job, ctx: OwnContext, payload: unknown): Promise<unknown> {
-  return compose(job.use, ctx as HandlerContext, async () => {
+  return compose(job.use, ctx as TransactionContext, async () => {
     ctx.context = currentContext() ?? ctx.context;
     return job.run(payload, ctx as HandlerContext);
   });

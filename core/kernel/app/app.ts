@@ -1,6 +1,6 @@
 /** The app is a value: jobs, schedules, keys, clock. It opens no connection and imports no cloud. */
 
-import { checkOptions, checkQueue, type OptionKinds } from '../../base/checks.ts';
+import { checkNode, checkOptions, checkQueue, type OptionKinds } from '../../base/checks.ts';
 import { type Clock, systemClock, uuidv7 } from '../../base/clock.ts';
 import { config, shown } from '../../base/errors.ts';
 import { createEvents, type EventListener, type Events } from '../../base/events.ts';
@@ -102,6 +102,7 @@ const kinds = {
 
 /** Makes an app. `createApp()` of core/features calls it with all features. */
 export function appOf(options: AppOptions, installed: Installed): App {
+  checkNode();
   checkOptions('createApp()', options, kinds);
   const { clock = systemClock, random = Math.random, schedules = [], alerts = null } = options;
   const { unknownJobGraceMs = 300_000, maxBodyBytes = 1_048_576, onError, onDeadLetter, newId } = options;

@@ -91,11 +91,6 @@ export interface HandlerContext extends RunFacts {
   /** As `client.emit()`. */
   emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   /**
-   * The transaction of a job with `transaction: true`. Your writes commit together with the ack and the idempotency key, or not at all:
-   * the effect happens exactly once. `enqueue(…, { tx })` joins it. In other jobs, reading it throws `CONFIG`: use a step with a transaction.
-   */
-  readonly tx: SqlTransaction;
-  /**
    * As `client.batch`. The default id is derived from this job's id and `name`, so that the next attempt continues the same batch.
    */
   readonly batch: SendBatch;
@@ -113,12 +108,21 @@ export interface HandlerContext extends RunFacts {
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
 }
 
+/** The second argument of a handler of a job with `transaction: true`. */
+export interface TransactionContext extends HandlerContext {
+  /**
+   * Your writes commit together with the ack and the idempotency key, or not at all: the effect happens exactly once. `enqueue(…, { tx })`
+   * joins it. In a job without a transaction, reading it throws `CONFIG`: use a step with a transaction.
+   */
+  readonly tx: SqlTransaction;
+}
+
 /**
  * Runs around one attempt. `next()` runs the next middleware or the handler, and resolves with its result. It rejects with the handler's
  * error, and when the attempt is stopped. The return value of a middleware replaces the job's output, unless it is `undefined`. An
- * error of a middleware counts as the handler's error.
+ * error of a middleware counts as the handler's error. Reading `ctx.tx` throws `CONFIG` in a job without a transaction.
  */
-export type AttemptMiddleware = (ctx: HandlerContext, next: () => Promise<unknown>) => unknown;
+export type AttemptMiddleware = (ctx: TransactionContext, next: () => Promise<unknown>) => unknown;
 
 /** A defined job. `Input` is the type of its payload, `Output` the handler's return type, often a promise. */
 export interface Job<Input = unknown, Output = unknown> {
@@ -156,8 +160,11 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly isolation: Isolation | null;
 }
 
-export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Output = unknown>
-  extends Limits<SchemaOutput<S>>,
+export interface JobDefinition<
+  S extends StandardSchema<unknown, unknown>,
+  Output = unknown,
+  Transaction extends boolean = boolean,
+> extends Limits<SchemaOutput<S>>,
     Uniqueness<KeyOf<SchemaOutput<S>>> {
   /** 1 to 128 of `A-Z a-z 0-9 . _ -`. Every stored message contains it: rename a job only when none is queued. */
   readonly name: string;
@@ -199,11 +206,14 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
    * Gives the handler `ctx.tx`: a transaction in the queue's database, which also contains the ack. It stays open while the handler
    * runs, so keep the handler short. Needs a backend with transactions. @default false
    */
-  readonly transaction?: boolean;
+  readonly transaction?: Transaction;
   /** Middleware around each attempt of this job, the first one outermost. The app's middleware runs outside of it. */
   readonly use?: readonly AttemptMiddleware[];
   /** Runs the job. If it throws, the attempt fails and is retried. Its return value becomes the job's output, as JSON. */
-  readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => Output;
+  readonly handle: (
+    payload: SchemaOutput<S>,
+    ctx: [Transaction] extends [true] ? TransactionContext : HandlerContext,
+  ) => Output;
 }
 
 const kinds = {
@@ -235,9 +245,11 @@ const kinds = {
 } satisfies OptionKinds<JobDefinition<StandardSchema> & Placement>;
 
 /** Defines a job: its name, its payload schema and its handler. Throws `CONFIG` for invalid options. Pass the job to `createApp({ jobs })`. */
-export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
-  definition: JobDefinition<S, Output> & Placement,
-): Job<SchemaInput<S>, Output> {
+export function defineJob<
+  S extends StandardSchema<unknown, unknown>,
+  Output,
+  Transaction extends boolean = false,
+>(definition: JobDefinition<S, Output, Transaction> & Placement): Job<SchemaInput<S>, Output> {
   const { name, queue = 'default', backend = null, payload, handle } = definition;
   const { maxRetries = 3, timeoutMs = 300_000, expiresInMs = null } = definition;
   const { idempotencyKeepMs = 86_400_000, use = [] } = definition;
@@ -273,7 +285,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
     limits: limitsOf(`job:${name}`, single ? { ...definition, concurrency: { limit: 1 } } : definition),
     unique: uniqueRuleOf(`job "${name}"`, 'function', definition) as Job['unique'],
     breaker: breakerOf(name, definition.breaker),
-    run: handle as Job<never, Output>['run'],
+    run: handle as unknown as Job<never, Output>['run'],
     use,
     keepPayload: definition.keepPayload ?? false,
     retention: retentionOf(name, definition.retention),

@@ -2,13 +2,13 @@
 
 import { compose } from '../app/compose.ts';
 import { currentContext, withContext } from '../app/context.ts';
-import type { HandlerContext } from '../app/job.ts';
+import type { TransactionContext } from '../app/job.ts';
 import type { Admitted } from './attempt.ts';
 import { type Output, outputOf } from './output.ts';
 import { abortReason, type Run } from './run.ts';
 import { mayBegin } from './verdict.ts';
 
-export type OwnContext = { -readonly [Name in keyof HandlerContext]: HandlerContext[Name] };
+export type OwnContext = { -readonly [Name in keyof TransactionContext]: TransactionContext[Name] };
 
 /** Called in a later turn than `execute`, which can then already end the run. Resolves with the outermost layer's result, or an isolated job's `Output`. */
 export async function aroundHandler(
@@ -33,7 +33,7 @@ export async function aroundHandler(
   };
   // The isolate runs the job's own middleware, which may set up the memory of its handler.
   const layers = isIsolated ? app.middleware.attempt : [...app.middleware.attempt, ...job.use];
-  const all = () => compose(layers, ctx as HandlerContext, last);
+  const all = () => compose(layers, ctx as TransactionContext, last);
   const isBare = envelope.context == null && currentContext() === undefined;
   const returned = await (isBare ? all() : withContext(ctx.context, all));
   if (!isIsolated) return returned;

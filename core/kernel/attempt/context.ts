@@ -5,15 +5,15 @@ import type { Progress } from '../../contract/outcome.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
 import type { App } from '../app/app.ts';
 import type { Installed } from '../app/installed.ts';
-import type { HandlerContext, RunFacts } from '../app/job.ts';
+import type { HandlerContext, RunFacts, TransactionContext } from '../app/job.ts';
 import { attemptFacts } from './announce.ts';
 import type { Admitted, Maybe } from './attempt.ts';
 import { rateLimited } from './rate-limited.ts';
 
 /** Members that features add. Each is made when a handler reads it. */
 export type ContextDoors = {
-  readonly [Name in keyof HandlerContext]?: {
-    readonly of: (it: Admitted, ctx: HandlerContext) => HandlerContext[Name];
+  readonly [Name in keyof TransactionContext]?: {
+    readonly of: (it: Admitted, ctx: HandlerContext) => TransactionContext[Name];
     readonly isolated: Isolated;
   };
 };
@@ -52,13 +52,13 @@ type Own = RunFacts & Pick<HandlerContext, 'signal' | 'progress' | 'log' | 'rate
 /** All apps of a process have the same features. */
 let completeFor: Installed | null = null;
 
-export function contextOf(it: Admitted): HandlerContext & { context: JobContext } {
+export function contextOf(it: Admitted): TransactionContext & { context: JobContext } {
   const { installed } = it.app;
   if (completeFor !== installed) {
     AttemptContext.add(installed.context as ContextDoors);
     completeFor = installed;
   }
-  return new AttemptContext(it) as unknown as HandlerContext;
+  return new AttemptContext(it) as unknown as TransactionContext;
 }
 
 const noContext: JobContext = Object.freeze({});

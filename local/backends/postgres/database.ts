@@ -2,7 +2,6 @@
 
 import { createHash, randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
 import {
   onClient,
@@ -14,6 +13,7 @@ import {
   type Statement,
 } from './client.ts';
 import { isUndone, isUnprepared, postgresError } from './errors.ts';
+import { defaultConnections, openPool } from './own-pool.ts';
 import { createQueryRunner } from './query-runner.ts';
 import { type MigrationResult, makeDays, migrate, versionOf } from './schema.ts';
 
@@ -30,8 +30,6 @@ export interface DatabaseOptions {
 
 export type Database = ReturnType<typeof openDatabase>;
 
-const connectTimeoutMs = 5_000;
-const defaultConnections = 10;
 /** Without statistics the server takes tables for short, and would read and sort all rows. The settings last for this transaction. */
 const beginInOrder = `BEGIN READ ONLY; ${['seqscan', 'bitmapscan', 'sort', 'hashjoin', 'mergejoin']
   .map((way) => `SET LOCAL enable_${way} = off`)
@@ -151,26 +149,6 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
 }
 
 const plain = (text: string): Statement => ({ text, rowMode: 'array' });
-
-function openPool(url: string): Pool {
-  const options = { connectionString: url, application_name: 'longshore' };
-  try {
-    // Without a scheme, or with a # in the password, the driver would look for a wrong host.
-    if (!/^((postgres|postgresql|socket):|\/)[^#]*$/.test(url)) throw new Error();
-    new pg.Client(options); // parses the URL; a pool would do so at its first use
-  } catch {
-    // The driver's own message may repeat the URL with the password.
-    throw config(
-      'postgres() expects a URL like postgres://user:password@host:5432/database, got another. In the password, write characters such as # and / as %23 and %2F.',
-    );
-  }
-  return new pg.Pool({
-    ...options,
-    max: defaultConnections,
-    connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-  }) as unknown as Pool;
-}
 
 /** 40 characters leave room for the names of the channel and of the daily tables. */
 function quoteSchema(name: string): string {

@@ -5,14 +5,24 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { RedisClient as Client } from '@redis/client';
 import { config, type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
+import { optional } from '../../../core/base/optional.ts';
 import { createWatch } from '../../watch.ts';
 
-/** Not `createClient`: its class has a method per command, which costs 25 MB and 90 ms, and Longshore uses none of them. */
-const make = (settings: object) => new Client({ ...settings, RESP: 2 });
-export type RedisClient = ReturnType<typeof make>;
+/**
+ * Not `createClient`: its class has a method per command, which costs 25 MB and 90 ms, and Longshore uses none of them. The driver is imported
+ * at the first connection, so an app that lacks it hears which package to install.
+ */
+async function make(settings: object) {
+  const { RedisClient: Client } = await import('@redis/client').catch(optional('@redis/client'));
+  try {
+    return new Client({ ...settings, RESP: 2 });
+  } catch {
+    throw wrongUrl(); // the driver's own error may repeat the URL with its password
+  }
+}
+export type RedisClient = Awaited<ReturnType<typeof make>>;
 
 /** Options of `createClient` from `@redis/client`, without the URL, such as `{ username, password, socket: { tls: true, ca } }`. */
 export interface RedisConnectionOptions {
@@ -49,7 +59,7 @@ export function createLink(options: LinkOptions) {
     commandOptions: { timeout: 0 },
     socket: { connectTimeout: connectTimeoutMs, ...socket, reconnectStrategy: false },
   };
-  check(settings);
+  checkUrl(url);
   const silenceError = new Error(`the server has not answered for ${silenceMs} ms`);
   /** Why a client was dropped. */
   const reasons = new WeakMap<RedisClient, Error>();
@@ -68,7 +78,8 @@ export function createLink(options: LinkOptions) {
   });
 
   async function connect(): Promise<RedisClient> {
-    const client = make(settings);
+    const client = await make(settings);
+    if (closed) throw redisError('connecting', closedError);
     fresh = client;
     client.on('error', (error) => dropClient(client, error)); // without a listener the error would end the process
     // A server may accept the connection and then stay silent.
@@ -183,17 +194,22 @@ function discard(client: RedisClient): void {
   }
 }
 
-/** Making a client parses the URL. The driver's own error is dropped: it may repeat the URL with its password. */
-function check(settings: { readonly url: string }): void {
+/** The error does not repeat the URL, which may hold a password. */
+function checkUrl(url: string): void {
   try {
-    if (!/^rediss?:\/\/[^#]*$/.test(settings.url)) throw new Error();
-    make(settings);
+    if (!/^rediss?:\/\/[^#]*$/.test(url)) throw new Error();
+    const { password, pathname } = new URL(url);
+    decodeURIComponent(password);
+    if (!/^\/?\d*$/.test(pathname)) throw new Error(); // the number of a database
   } catch {
-    throw config(
-      'redis() expects a URL like redis://user:password@host:6379/0 (rediss:// for TLS), got another. In the password, write characters such as # and / as %23 and %2F.',
-    );
+    throw wrongUrl();
   }
 }
+
+const wrongUrl = (): LongshoreError =>
+  config(
+    'redis() expects a URL like redis://user:password@host:6379/0 (rediss:// for TLS), got another. In the password, write characters such as # and / as %23 and %2F.',
+  );
 
 /** Patterns in errors of Redis or its connection, each with our code and advice. */
 const meanings: readonly (readonly [sign: RegExp, code: ErrorCode, advice: string])[] = [
@@ -252,7 +268,7 @@ function load(...parts: readonly (URL | string)[]): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-// Each URL is written out, so that infra/release/stage.ts finds it.
+// Each URL is written out, so that infra/release/code.ts finds it.
 const clock = new URL('./clock.lua', import.meta.url);
 const jobs = [clock, new URL('./groups.lua', import.meta.url), new URL('./jobs.lua', import.meta.url)];
 

@@ -2,8 +2,8 @@
 
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { checkInteger } from '../../../core/base/checks.ts';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { checkInteger, checkNode } from '../../../core/base/checks.ts';
 import { config, type ErrorCode, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { applicationId, create, schemaVersion, upgrades } from './schema.ts';
@@ -31,9 +31,12 @@ export function openDatabase(caller: string, options: SqliteFileOptions) {
     throw config(`${caller} expects synchronous to be NORMAL or FULL, got ${shown(synchronous)}.`);
   }
   checkInteger(`busyTimeoutMs of ${caller}`, busyTimeoutMs, 0);
+  checkNode();
+  // Not imported: an old Node could not even load this file.
+  const sqlite = process.getBuiltinModule('node:sqlite');
   const db = translating(path, 'opening', () => {
     if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
-    return new DatabaseSync(path, { timeout: busyTimeoutMs });
+    return new sqlite.DatabaseSync(path, { timeout: busyTimeoutMs });
   });
   let version: ReturnType<typeof configure>;
   try {

@@ -216,9 +216,9 @@ function broken(shown: string, cause: unknown, where = ''): CliError {
 function remedy(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   const message = messageOf(cause);
-  if (code === 'ERR_MODULE_NOT_FOUND' && /Cannot find package/.test(message)) {
-    return ' Install it with npm in the folder of the config.';
-  }
+  const lacking = /Cannot find package '((?:@[^/']+\/)?[^/']+)/.exec(message)?.[1];
+  if (code === 'ERR_MODULE_NOT_FOUND' && lacking !== undefined)
+    return ` Run npm install ${lacking} in the folder of the config.`;
   if (code === 'ERR_MODULE_NOT_FOUND')
     return similarFile(message) || ' Imports of your own files need their ending, like ./jobs.ts.';
   if (code === 'ERR_IMPORT_ATTRIBUTE_MISSING')

@@ -1,6 +1,6 @@
 /** Prints stack traces: only the user's own frames, with the first one marked. */
 
-import { isAbsolute, relative, sep } from 'node:path';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { causedBy } from '../../../core/base/failure.ts';
 import { plain, type Ui } from './ui.ts';
@@ -8,10 +8,10 @@ import { plain, type Ui } from './ui.ts';
 /** Most frames of an error, and of each of its causes. */
 const mostFrames = 8;
 
-/** The folder of Longshore itself, installed or in its repository. */
-const ownRooms = fileURLToPath(new URL('../../../', import.meta.url));
+/** The folder of Longshore's repository; `null` = it is installed, in a folder `node_modules`. */
+const repository = import.meta.filename.endsWith('.ts') ? resolve(import.meta.dirname, '../../..') : null;
 const isOwn = (path: string): boolean =>
-  path.startsWith(ownRooms) && /^(core|functions|local)[/\\]/.test(path.slice(ownRooms.length));
+  repository !== null && /^(core|functions|local)[/\\]/.test(relative(repository, path));
 
 interface Frame {
   /** The function, like `sendInvoice`; empty if it has no name. */

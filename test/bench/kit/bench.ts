@@ -41,12 +41,12 @@ export interface Suite {
 
 export function suite<Service extends { stop(): Promise<void> }>(
   groups: Readonly<Record<string, (bench: Bench, service: Service) => Promise<Row[]>>>,
-  start: () => Promise<Service>,
+  start: (bench: Bench) => Promise<Service>,
 ): Suite {
   return {
     groups: Object.keys(groups),
     async run(bench, names) {
-      const service = await start();
+      const service = await start(bench);
       const rows: Row[] = [];
       try {
         for (const name of names) {

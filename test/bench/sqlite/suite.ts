@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sqlite as backendAt } from '../../../local/backends/sqlite/index.ts';
-import { bundle, load, rss } from '../footprint.ts';
+import { bundle, rss } from '../footprint.ts';
 import { type Bench, suite } from '../kit/bench.ts';
 import { groups as fairShares } from '../kit/groups.ts';
 import { latency } from '../kit/latency.ts';
@@ -47,7 +47,6 @@ const groups = {
   unlimited,
   rss,
   core,
-  import: load,
   bundle,
 };
 

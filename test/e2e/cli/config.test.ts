@@ -174,7 +174,7 @@ const broken: readonly [what: string, files: Record<string, string>, says: strin
   [
     'imports a package that is not there',
     { 'lib/help.ts': "\nexport * from 'no-such-package';" },
-    /^lib\/help\.ts could not be loaded: line 2: Cannot find package .* Install it with npm/,
+    /^lib\/help\.ts could not be loaded: line 2: Cannot find package .* Run npm install /,
   ],
   [
     'has no such export',

@@ -316,7 +316,7 @@ describe.concurrent('longshore', { timeout: 120_000 }, () => {
     [
       'imports a package that is not there',
       `import 'no-such-package';`,
-      /Cannot find package 'no-such-package'.*Install it with npm/,
+      /Cannot find package 'no-such-package'.*Run npm install no-such-package in/,
     ],
     ['forgets an ending', `import './jobs';`, /Imports of your own files need their ending/],
     ['has an enum', `export enum A { B }`, /Node runs TypeScript by erasing types: no enum/],

@@ -1,7 +1,7 @@
 /** Middleware in the transaction of a job, on real tables with row-level security. */
 
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { defineJob, type HandlerContext, type Middleware, PermanentError } from '../../../core/index.ts';
+import { defineJob, type Middleware, PermanentError } from '../../../core/index.ts';
 import { anything, createStage } from './transactions-kit.ts';
 
 const stage = await createStage();
@@ -27,7 +27,7 @@ const work = defineJob({
   payload: anything,
   transaction: true,
   maxRetries: 0,
-  async handle({ tenant, name }, ctx: HandlerContext) {
+  async handle({ tenant, name }, ctx) {
     await ctx.tx.query(insert, [tenant, name]);
     const { rows } = await ctx.tx.query('SELECT name FROM invoices ORDER BY name');
     return rows;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { defineJob, fixed, type HandlerContext } from '../../../core/index.ts';
+import { defineJob, fixed, type TransactionContext } from '../../../core/index.ts';
 import type { JobDefinition } from '../../../core/kernel/app/job.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { heldTimers } from '../../kit/clocks.ts';
@@ -10,13 +10,13 @@ const stage = await createStage();
 afterEach(() => stage.clear());
 afterAll(() => stage.drop());
 
-const write = (ctx: HandlerContext, name: string) =>
+const write = (ctx: TransactionContext, name: string) =>
   ctx.tx.query('INSERT INTO effects (name) VALUES ($1)', [name]);
 
-type Handle = JobDefinition<typeof anything>['handle'];
+type Definition = JobDefinition<typeof anything, unknown, true>;
 
 /** A job with a transaction, retried at once. */
-const inTransaction = (handle: Handle, more: Partial<JobDefinition<typeof anything>> = {}) =>
+const inTransaction = (handle: Definition['handle'], more: Partial<Definition> = {}) =>
   defineJob({ name: 'work', payload: anything, transaction: true, retry: fixed(0), handle, ...more });
 
 /** A point where a handler waits for the test and the test for the handler. */

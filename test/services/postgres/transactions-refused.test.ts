@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { defineJob, startWorker } from '../../../core/index.ts';
+import { defineJob, startWorker, type TransactionContext } from '../../../core/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { anything, createStage } from './transactions-kit.ts';
 
@@ -13,7 +13,7 @@ describe('ctx.tx', () => {
       name: 'without',
       payload: anything,
       maxRetries: 0,
-      handle: (_, ctx) => ctx.tx.query('SELECT 1'),
+      handle: (_, ctx) => (ctx as TransactionContext).tx.query('SELECT 1'), // as plain JavaScript may
     });
     const bench = await stage.bench([without]);
     await bench.client.enqueue(without, 1);

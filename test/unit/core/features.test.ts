@@ -2,7 +2,7 @@
 
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { features as table } from '../../../core/features/table.ts';
-import type { HandlerContext } from '../../../core/kernel/app/job.ts';
+import type { TransactionContext } from '../../../core/kernel/app/job.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import { bench, job } from './kit.ts';
 
@@ -30,7 +30,7 @@ type DoorsOfContext = Every extends infer One
 describe('the table of features', () => {
   it('adds to clients and contexts all that their types say, beside what the kernel has', () => {
     expectTypeOf<DoorsOfClient>().toEqualTypeOf<Exclude<keyof Client, OwnOfClient>>();
-    expectTypeOf<DoorsOfContext>().toEqualTypeOf<Exclude<keyof HandlerContext, OwnOfContext>>();
+    expectTypeOf<DoorsOfContext>().toEqualTypeOf<Exclude<keyof TransactionContext, OwnOfContext>>();
   });
 
   it('names no member of a client or context twice', () => {

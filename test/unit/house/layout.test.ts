@@ -242,6 +242,7 @@ describe('the public names of longshore', () => {
       'StoredScheduleInfo',
       'Stores',
       'tick',
+      'TransactionContext',
       'withContext',
       'Worker',
       'WorkerOptions',

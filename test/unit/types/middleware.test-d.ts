@@ -3,9 +3,9 @@
 import {
   createApp,
   defineJob,
-  type HandlerContext,
   type JobContext,
   type Middleware,
+  type TransactionContext,
   withContext,
 } from 'longshore';
 import { telemetry } from 'longshore/otel';
@@ -13,7 +13,7 @@ import { expectTypeOf } from 'vitest';
 import * as z from 'zod';
 
 const timing: Middleware = async (ctx, next) => {
-  expectTypeOf(ctx).toEqualTypeOf<HandlerContext>();
+  expectTypeOf(ctx).toEqualTypeOf<TransactionContext>();
   expectTypeOf(await next()).toEqualTypeOf<unknown>();
 };
 

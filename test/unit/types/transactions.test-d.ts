@@ -1,6 +1,6 @@
 /** What the compiler must accept and refuse as a transaction. Each marker names the error that has to be there. */
 
-import { type Client, type Contract, defineJob } from 'longshore';
+import { type Client, type Contract, defineJob, type TransactionContext } from 'longshore';
 import { drizzleTx, kyselyTx, prismaTx } from 'longshore/local/postgres';
 import type pg from 'pg';
 import { expectTypeOf } from 'vitest';
@@ -25,6 +25,22 @@ export const ship = defineJob({
     await ctx.tx.commit();
   },
 });
+
+export const plain = defineJob({
+  name: 'order.look',
+  payload: z.object({ orderId: z.string() }),
+  handle(_, ctx) {
+    // @ts-expect-error TS2339 only a job with a transaction has one
+    ctx.tx;
+    return ctx.step('write', ({ tx }) => tx.query('SELECT 1'), { transaction: true });
+  },
+});
+
+/** What several handlers with a transaction share. */
+export const write = ({ tx }: TransactionContext): Promise<unknown> => tx.query('SELECT 1');
+// @ts-expect-error TS2322 a handler without one has nothing to give it
+defineJob({ name: 'order.write', payload: z.object({}), handle: (_, ctx) => write(ctx) });
+defineJob({ name: 'order.write', payload: z.object({}), transaction: true, handle: (_, ctx) => write(ctx) });
 
 const payload = { orderId: '7' };
 
