@@ -5,6 +5,7 @@ import { pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
 import { deadLetterOf, peekedOf, readJobs, storedFactsOf, summaryOf, type Whole } from './rows.ts';
 import type { RedisState } from './state.ts';
+import { storedBody } from './stored-body.ts';
 import { redisTransfer } from './transfer.ts';
 
 type StatsAnswer = [
@@ -144,12 +145,18 @@ function redisDeadLetters(state: RedisState): DeadLetters {
       queue,
       ids.filter((id) => replaced.has(id)),
     );
-    const known = new Map(old.map((job) => [job.id, job]));
+    const jobs = new Map(old.map((job) => [job.id, job]));
     return ids.flatMap((id) => {
       const fresh = replaced.get(id);
       if (!fresh) return [id, '', ''];
-      const job = known.get(id);
-      return job ? [id, storedFactsOf(job.job, job.tenantId, fresh.facts), fresh.body] : [];
+      const known = jobs.get(id);
+      if (!known) return [];
+      const { job, tenantId } = known;
+      return [
+        id,
+        storedFactsOf(job, tenantId, fresh.facts),
+        storedBody({ id, queue, job, body: fresh.body }),
+      ];
     });
   }
 

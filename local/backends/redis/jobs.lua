@@ -6,7 +6,7 @@
 --   :leases   zset   end     -> token             token = nonce (11), time of leasing (13), id
 --   :jobs     hash   id      -> the job's text    `sortKey createdAt readyAt group` (readyAt only if it differs or there is a group;
 --                               group = order ('-', 'w' wait, 's' step-aside) and the name as JSON), `[job, tenant, facts]`
---                               as JSON without absent members, body
+--                               as JSON without absent members, body as in stored-body.ts
 --   :states   hash   id      -> history of a job that has not ended; missing until something has happened to it:
 --                               `attempts interrupted cancelRequested readyAt`, progress, reports, one line each
 --   :ended    hash   id      -> `end finishedAt attempts readyAt reason`, error, progress, reports, then the job's text

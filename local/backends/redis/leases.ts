@@ -79,8 +79,16 @@ export function createLeases(state: RedisState) {
       const text = texts[i];
       if (text == null) continue; // the text was deleted by hand
       const { before, interrupted } = attemptOf(states[i]);
-      const token = tokenStart + ids[i]!;
-      leases.push({ queue, body: bodyOf(text), attempt: before + 1, token, expiresAt, interrupted });
+      const id = ids[i]!;
+      const token = tokenStart + id;
+      leases.push({
+        queue,
+        body: bodyOf(text, queue, id),
+        attempt: before + 1,
+        token,
+        expiresAt,
+        interrupted,
+      });
     }
     const settled = acks.map((_, i) => flags === '' || flags[i] === '1'); // '' = all were settled
     return { settled, nextDelayedMs, leases };

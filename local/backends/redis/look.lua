@@ -88,11 +88,13 @@ function actions.having()
   return found
 end
 
--- The first lines of a text.
+-- The first lines of a text, and what stands before the payload of an envelope.
 local function cut(text, count)
+  if not text then return text end
   local at = 0
-  for _ = 1, count do at = text and string.find(text, '\n', at + 1, true) or at end
-  return text and string.sub(text, 1, at)
+  for _ = 1, count do at = string.find(text, '\n', at + 1, true) or at end
+  if string.sub(text, at + 1, at + 1) == '=' then at = string.find(text, '\n', at + 1, true) or #text end
+  return string.sub(text, 1, at)
 end
 
 local function read(textLines, endedLines)

@@ -129,11 +129,13 @@ function actions.cancel()
   return 'cancelled'
 end
 
--- Takes a waiting job out of its set. Returns its text, the set and the score; nil = it is not waiting, or its body is not `body`
+-- Takes a waiting job out of its set. Returns its text, the set and the score; nil = it is not waiting, or its body is neither of these
 -- ('' = any body).
-local function takeWaiting(id, body)
+local function takeWaiting(id, body, oldBody)
   local text = redis.call('HGET', jobs, id)
-  if not text or (body ~= '' and string.sub(text, #headOf(text) + 1) ~= body) then return end
+  if not text then return end
+  local stored = body ~= '' and string.sub(text, #headOf(text) + 1) or body
+  if stored ~= body and stored ~= oldBody then return end
   local where, score, member, row = whereIs(id, text)
   if where == 'leased' then return end
   takeOut(where, member, row)
@@ -141,12 +143,13 @@ local function takeWaiting(id, body)
 end
 
 -- [9] channel, '' = none   [10] ms until they may run, '' = unchanged   [11] priority, '' = unchanged   [12] second line and [13] body of
--- the new text, '' '' = unchanged   [14] the expected body, '' = any; then ids. Returns one character each: '1' = it was changed.
+-- the new text, '' '' = unchanged   [14] the expected body, '' = any   [15] the same as version 0.1 has stored it; then ids. Returns one
+-- character each: '1' = it was changed.
 function actions.change()
   local waitMs, flags = tonumber(ARGV[10]), {}
-  for i = 15, #ARGV do
+  for i = 16, #ARGV do
     local id = ARGV[i]
-    local text, where, score = takeWaiting(id, ARGV[14])
+    local text, where, score = takeWaiting(id, ARGV[14], ARGV[15])
     if text then
       local old = string.sub(text, 12, 12)
       local priority = ARGV[11] ~= '' and ARGV[11] or old

@@ -14,19 +14,20 @@ import type { JobRecord } from '../../../core/contract/store.ts';
 import { factsFrom } from '../../../core/kit/records/facts.ts';
 import type { MovedJob } from '../../move/contract.ts';
 import type { RedisState } from './state.ts';
+import { bodyFrom, storedBody } from './stored-body.ts';
 
 export function jobText(
-  { job, tenantId, body, facts, group, order }: OutgoingMessage,
+  message: OutgoingMessage,
   sortKey: string,
   createdAt: number,
   readyAt: number,
 ): string {
-  if (group !== null) {
-    const head = `${sortKey} ${createdAt} ${readyAt} ${orderLetter(order)}${quoted(group)}`;
-    return `${head}\n${storedFactsOf(job, tenantId, facts)}\n${body}`;
-  }
+  const { job, tenantId, facts, group, order } = message;
+  const rest = `${storedFactsOf(job, tenantId, facts)}\n${storedBody(message)}`;
+  if (group !== null)
+    return `${sortKey} ${createdAt} ${readyAt} ${orderLetter(order)}${quoted(group)}\n${rest}`;
   const times = readyAt === createdAt ? createdAt : `${createdAt} ${readyAt}`;
-  return `${sortKey} ${times}\n${storedFactsOf(job, tenantId, facts)}\n${body}`;
+  return `${sortKey} ${times}\n${rest}`;
 }
 
 const orderLetter = (order: GroupOrder | undefined): string => (order ? order.charAt(0) : '-');
@@ -48,8 +49,11 @@ export function storedFactsOf(job: string, tenantId: string | null, facts: Messa
 /** The id of the job that a token belongs to. */
 export const leasedId = (token: string): string => token.slice(24);
 
-export function bodyOf(text: string): string {
-  return text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1);
+/** @param text the text of a job, without the payload if only its size matters */
+export function bodyOf(text: string, queue: string, id: string): string {
+  const facts = text.indexOf('\n') + 1;
+  const stored = text.slice(text.indexOf('\n', facts) + 1);
+  return bodyFrom(stored, queue, id, text.slice(facts + 1, text.indexOf('"', facts + 2) + 1));
 }
 
 /** How many attempts have begun, and whether the last one was interrupted. */
@@ -114,7 +118,7 @@ export function wholeOf(queue: string, id: string, found: Found): Whole | null {
 function livingOf(queue: string, id: string, text: string, [, , state, where, score]: Found): Whole {
   const [head, progress, reports] = state ? lines(state, 3) : ['0 0 0 ', '', ''];
   const [attempts, , , readyAt] = head!.split(' ');
-  const facts = factsOf(text);
+  const facts = factsOf(queue, id, text);
   const before = Number(attempts);
   const leased = where === 'leased';
   const runAt = where === 'delayed' && score ? Number(score) : Number(readyAt || facts.readyAt);
@@ -134,7 +138,7 @@ function livingOf(queue: string, id: string, text: string, [, , state, where, sc
 function endedOf(queue: string, id: string, ended: string, bytesLeftOut: number): Whole {
   const [head, error, progress, reports, text] = lines(ended, 5);
   const [code, finishedAt, attempt, readyAt, reason] = head!.split(' ');
-  const facts = factsOf(text!);
+  const facts = factsOf(queue, id, text!);
   const record = recordOf(queue, id, facts, progress!, reports!);
   const output = code === 'completed' ? record.attempts.at(-1)?.output : null;
   return {
@@ -150,8 +154,8 @@ function endedOf(queue: string, id: string, ended: string, bytesLeftOut: number)
   };
 }
 
-function factsOf(text: string) {
-  const [head, names, body] = lines(text, 3);
+function factsOf(queue: string, id: string, text: string) {
+  const [head, names] = lines(text, 3);
   const [sortKey, createdAt, readyAt = createdAt, ...grouping] = head!.split(' ');
   const [job, tenantId = null, messageFacts] = JSON.parse(names!) as [
     string,
@@ -166,7 +170,7 @@ function factsOf(text: string) {
     tenantId,
     messageFacts,
     grouping: groupingIn(grouping.join(' ')),
-    body: body!,
+    body: bodyOf(text, queue, id),
   };
 }
 

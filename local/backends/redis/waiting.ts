@@ -2,6 +2,7 @@ import type { PendingJobs, WaitingChange } from '../../../core/contract/admin.ts
 import { checkBody } from '../../../core/kit/body-limit.ts';
 import { readJobs, storedFactsOf } from './rows.ts';
 import { flagsOf, perQueue, type RedisState } from './state.ts';
+import { storedBody } from './stored-body.ts';
 
 const mostPerCall = 1_000;
 
@@ -13,15 +14,18 @@ export function redisWaiting(state: RedisState): PendingJobs {
     ids: readonly string[],
     { notBefore, priority, body = '', facts, expectedBody = '' }: WaitingChange,
   ): Promise<boolean[]> {
-    let names = ''; // second line of the new text; '' = body and facts are unchanged
-    if (body !== '') {
+    let texts = ['', '', '', '']; // second line and body of the new text, and the expected body as this release and 0.1 store it
+    if (body !== '' || expectedBody !== '') {
       // The new text keeps the job and the tenant, so these are read first.
       const [known] = await readJobs(state, queue, ids);
       if (!known) return [false];
-      names = storedFactsOf(known.job, known.tenantId, facts);
+      const { id, job, tenantId } = known;
+      const stored = (text: string) => storedBody({ id, queue, job, body: text });
+      const fresh = body === '' ? ['', ''] : [storedFactsOf(job, tenantId, facts), stored(body)];
+      texts = [...fresh, stored(expectedBody), expectedBody];
     }
     const waitMs = notBefore === undefined ? '' : `${Math.max(0, Math.ceil((notBefore ?? 0) - clock.now()))}`;
-    const args = [state.channel(queue), waitMs, `${priority ?? ''}`, names, body, expectedBody];
+    const args = [state.channel(queue), waitMs, `${priority ?? ''}`, ...texts];
     const flags = await state.manage('changing waiting jobs', queue, 'change', [...args, ...ids]);
     state.waiters.wake(queue);
     return flagsOf(flags);

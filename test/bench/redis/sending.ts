@@ -1,5 +1,9 @@
+import * as z from 'zod';
+import { slices } from '../../../core/base/slices.ts';
+import { connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
+import { redis } from '../../../local/backends/redis/index.ts';
 import { payload, sampleBody } from '../kit/app.ts';
-import { type Bench, contest, type Row, ratioRow } from '../kit/bench.ts';
+import { type Bench, contest, limitRow, type Row, ratioRow } from '../kit/bench.ts';
 import { fill, latencyRows, sendRows } from '../kit/network.ts';
 import type { Server } from './server.ts';
 
@@ -21,7 +25,7 @@ export async function single(bench: Bench, server: Server): Promise<Row[]> {
 export const latency = (bench: Bench, server: Server): Promise<Row[]> =>
   latencyRows(bench, server, { 'raw with PUBLISH': { most: 1.6 }, 'bee-queue': null, BullMQ: null });
 
-/** What the server needs for a job that waits, beside the job's own text. */
+/** What the server needs for a job that waits: with a small payload in all, with the usual one beside the job's own text. */
 export async function pending(bench: Bench, server: Server): Promise<Row[]> {
   const count = 20_000;
   const bodyBytes = { longshore: (await sampleBody()).length, BullMQ: JSON.stringify(payload(0)).length };
@@ -34,5 +38,31 @@ export async function pending(bench: Bench, server: Server): Promise<Row[]> {
     }),
   );
   const pairs = rounds.map((round) => ({ ours: round.longshore, theirs: round.BullMQ }));
-  return [ratioRow('memory per pending job, over its body', 'bytes', pairs, { most: 0.6 }, 'BullMQ')];
+  return [
+    limitRow('memory per pending job, small payload', 'bytes', [await small(server)], 450),
+    ratioRow('memory per pending job, over its body', 'bytes', pairs, { most: 0.6 }, 'BullMQ'),
+  ];
+}
+
+function small(server: Server): Promise<number> {
+  const count = 100_000;
+  const job = defineJob({
+    name: 'mail.send',
+    payload: z.object({ userId: z.number() }),
+    handle: async () => {},
+  });
+  const signing = keyRing([{ kid: 'bench', secret: new Uint8Array(32).fill(7) }]);
+  return server.at(async ({ url }) => {
+    const backend = redis({ url });
+    const client = connect(createApp({ jobs: [job], signing }), backend);
+    const before = await server.usedMemory();
+    for (const some of slices(
+      Array.from({ length: count }, (_, userId) => ({ userId })),
+      1_000,
+    ))
+      await client.enqueueMany(job, some);
+    const used = await server.usedMemory();
+    await backend.close();
+    return (used - before) / count;
+  });
 }
