@@ -7,7 +7,7 @@ export type { QueueBackend, SendResult } from './contract/queue.ts';
 export type { CancelResult, JobRecord, PayloadStore, Stores } from './contract/store.ts';
 export type { JobContext } from './envelope/envelope.ts';
 export { type KeyRing, keyRing, parseSigningKeys, type SigningKey } from './envelope/signing.ts';
-export { tick } from './features/schedules/tick.ts';
+export { tick } from './features/schedules/feature.ts';
 export { createApp } from './features/table.ts';
 export type { App, AppOptions } from './kernel/app/app.ts';
 export type { Batch, BatchEnd, Batches, BatchResults, BatchSummary } from './kernel/app/batch.ts';

@@ -5,7 +5,7 @@ import { checkOptions, type OptionKinds } from '../core/base/checks.ts';
 import { latestMs } from '../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { optional } from '../core/base/optional.ts';
-import { tick } from '../core/features/schedules/tick.ts';
+import { tick } from '../core/features/schedules/feature.ts';
 import type { App } from '../core/kernel/app/app.ts';
 import { unsendable } from '../core/kernel/app/unsendable.ts';
 import { eachOf, isBackend, keepsSchedules } from '../core/kernel/enqueue/backends.ts';

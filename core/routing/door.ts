@@ -4,4 +4,5 @@ export { sendBatch } from '../features/batches/send.ts';
 export { sendChain } from '../features/chains/send.ts';
 export { metricsOf } from '../features/metrics/read.ts';
 export { emit } from '../features/steps/emit.ts';
-export { resultOf, watchJob } from '../kernel/enqueue/result.ts';
+export { resultOf } from '../kernel/enqueue/result.ts';
+export { watchJob } from '../kernel/enqueue/watch.ts';

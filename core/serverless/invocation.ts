@@ -1,7 +1,7 @@
 /** Watches the jobs of one function call: their deadline, and the work of watch-runs.ts. */
 
 import type { Run } from '../kernel/attempt/run.ts';
-import type { RenewOptions } from '../kernel/worker/renew-leases.ts';
+import { renewing } from '../kernel/worker/renew-leases.ts';
 import { type WatchOptions, watchRuns } from '../kernel/worker/watch-runs.ts';
 
 export interface Invocation extends Pick<WatchOptions, 'client' | 'settler' | 'leaseMs' | 'failed'> {
@@ -26,13 +26,4 @@ export function startMaintenance({ endAt, ...invocation }: Invocation): { stop()
     for (const run of running) run.end('timeout');
   });
   return watch;
-}
-
-/** Loaded only if leases may end before their jobs, which is rare in functions. */
-function renewing(options: RenewOptions, leaseMs: number): () => Promise<void> {
-  let renew: (() => Promise<void>) | null = null;
-  return async () => {
-    renew ??= (await import('../kernel/worker/renew-leases.ts')).renewing(options, leaseMs);
-    await renew();
-  };
 }

@@ -3,7 +3,7 @@
 import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
 import { reportingFailures } from '../base/failure.ts';
-import { tick } from '../features/schedules/tick.ts';
+import { tick } from '../features/schedules/feature.ts';
 import { eachOf } from '../kernel/enqueue/backends.ts';
 import type { Client } from '../kernel/enqueue/client.ts';
 import { type Chore, choresOf, purge } from '../kernel/worker/chores.ts';

@@ -11,7 +11,7 @@ import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
 import { keyRing } from '../../core/envelope/signing.ts';
 import { lookAtBatches } from '../../core/features/batches/look.ts';
-import { tick } from '../../core/features/schedules/tick.ts';
+import { tick } from '../../core/features/schedules/feature.ts';
 import { createApp } from '../../core/features/table.ts';
 import type { App } from '../../core/kernel/app/app.ts';
 import type { Job } from '../../core/kernel/app/job.ts';

@@ -2,6 +2,7 @@
 
 import { config, shown } from '../../base/errors.ts';
 import type { AlertSeverity } from '../../base/events.ts';
+import { checkSecret, signatureHeader, signatureOf } from '../../jobs/webhook-signature.ts';
 import type { AlertCall, AlertNotice, AlertTarget } from '../../kernel/app/alerts.ts';
 import { endpointOf, type RequestOptions, request } from './request.ts';
 
@@ -32,14 +33,11 @@ export interface WebhookBody {
 export function webhook(options: WebhookOptions): AlertTarget {
   const endpoint = endpointOf('webhook', options?.url, options);
   const { signWith } = options;
-  if (signWith !== undefined && Buffer.byteLength(signWith ?? '') < leastSecretBytes)
-    throw config(
-      `webhook() expects signWith to be a secret of at least ${leastSecretBytes} bytes. Make one with \`openssl rand -base64 32\`.`,
-    );
+  if (signWith !== undefined) checkSecret('signWith of webhook()', signWith);
   return target('webhook', options, async (notices, { signal, now }, name) => {
     const alerts = notices.map(({ since, at, ...rest }) => ({ ...rest, since: iso(since), at: iso(at) }));
     const body = JSON.stringify({ type: 'alerts', alerts } satisfies WebhookBody);
-    await request(endpoint, { ...post(name, body), headers: await signed(body, now, signWith) }, signal);
+    await request(endpoint, { ...post(name, body), headers: signed(body, now, signWith) }, signal);
   });
 }
 
@@ -61,7 +59,6 @@ export function sendTo(
   return target('function', options, async (notices, { signal }) => send(notices, signal));
 }
 
-const leastSecretBytes = 32;
 const jsonHeaders = { 'content-type': 'application/json' };
 
 type Send = (notices: readonly AlertNotice[], call: AlertCall, name: string) => Promise<unknown>;
@@ -74,13 +71,8 @@ function target(kind: string, { name = kind, severity }: TargetOptions, send: Se
 
 const post = (name: string, body: string) => ({ method: 'POST', body, name: `Target "${name}"` });
 
-async function signed(
-  body: string,
-  now: number,
-  secret: WebhookOptions['signWith'],
-): Promise<Record<string, string>> {
+function signed(body: string, now: number, secret: WebhookOptions['signWith']): Record<string, string> {
   if (secret === undefined) return jsonHeaders;
-  const { signatureHeader, signatureOf } = await import('../../jobs/webhook-signature.ts');
   // The time of this request, not of the notice: the receiver compares it with its clock.
   return { ...jsonHeaders, [signatureHeader]: signatureOf(secret, body, now) };
 }

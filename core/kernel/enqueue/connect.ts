@@ -23,8 +23,7 @@ type OwnClient = Pick<
 
 /** Loaded with the first job that is enqueued, so that a process that only runs jobs or reads records starts without it. */
 const sending = door(() => import('./enqueue.ts'));
-const waiting = door(() => import('./waiting.ts'));
-const reading = door(() => import('./result.ts'));
+const byId = door(() => import('./door.ts'));
 
 /**
  * Connects to one backend. `connect()` of core/routing also takes several; a function with one backend does not load that code. Does not read
@@ -51,23 +50,23 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     async status(id) {
       const record = await stores.records.get(id);
       if (record?.startedAt == null) return record;
-      return reading(({ believed }) => believed(app, record));
+      return byId(({ believed }) => believed(app, record));
     },
     result(...asked) {
       const at = app.clock.now();
-      return reading((it) => it.resultOf(parts, at, ...asked));
+      return byId((it) => it.resultOf(parts, at, ...asked));
     },
     async *watch(...asked) {
-      yield* await reading((it) => it.watchJob(parts, ...asked));
+      yield* await byId((it) => it.watchJob(parts, ...asked));
     },
     async cancel(id) {
       const result = await stores.records.cancel(id);
       if (result === 'cancelled') await forgetJobs(parts, [id], 'call');
       return result;
     },
-    update: (job, ...asked) => waiting((it) => it.update(parts, job as Job, ...asked)),
-    promote: (id) => waiting((it) => it.promote(parts, id)),
-    remove: (id) => waiting((it) => it.remove(parts, id)),
+    update: (job, ...asked) => byId((it) => it.update(parts, job as Job, ...asked)),
+    promote: (id) => byId((it) => it.promote(parts, id)),
+    remove: (id) => byId((it) => it.remove(parts, id)),
     async close() {
       stopListening?.();
       await backend.close();

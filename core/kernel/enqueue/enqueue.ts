@@ -2,9 +2,9 @@
 
 import { LongshoreError } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
-import { door } from '../../base/lazy.ts';
 import type { SendResult, SqlTransaction } from '../../contract/queue.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
+import { compose } from '../app/compose.ts';
 import { currentContext, withContext } from '../app/context.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueueCall } from '../app/middleware.ts';
@@ -14,8 +14,6 @@ import type { MaybeUnique } from './draft.ts';
 import type { Upload } from './offload.ts';
 import { prepare, wrongOption } from './prepare.ts';
 import { type SendingClient, send } from './send.ts';
-
-const hooks = door(() => import('./around-enqueue.ts'));
 
 /** Small, so that the queue gets the first slice soon and the caller does not wait long for the last. */
 const sliceSize = 200;
@@ -102,8 +100,10 @@ export function enqueueEach(
   tx?: SqlTransaction,
 ): Promise<SendResult[]> {
   const work = () => sendSlices(client, call.count, prepareAt, tx);
-  if (client.app.middleware.enqueue.length === 0) return context ? withContext(context, work) : work();
-  return hooks(({ aroundEnqueue }) => aroundEnqueue(client, call, context ?? {}, work));
+  const layers = client.app.middleware.enqueue;
+  if (layers.length === 0) return context ? withContext(context, work) : work();
+  const whole: EnqueueCall = { backend: client.backend.name, ...call };
+  return withContext(context ?? {}, () => compose(layers, whole, work));
 }
 
 async function sendSlices(

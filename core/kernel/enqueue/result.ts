@@ -3,13 +3,9 @@
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord } from '../../contract/store.ts';
-import { believed } from '../../kit/records/believe.ts';
 import type { ResultOptions } from './client.ts';
 import { partsOf } from './parts.ts';
 import { looksAt, type RecordReader } from './watch.ts';
-
-export { watchJob } from './watch.ts';
-export { believed };
 
 /** Reads the record when the store reports the end of the job, and also at intervals, because a report may get lost. */
 export async function resultOf(

@@ -1,6 +1,7 @@
 import { checkOptions, checkQueue, type OptionKinds } from '../../base/checks.ts';
 import { config, shown } from '../../base/errors.ts';
 import { type Outcome, type StopReason, tellWarning } from '../../base/events.ts';
+import { hint } from '../../base/nearest.ts';
 import type { QueueBackend } from '../../contract/queue.ts';
 import type { Stores } from '../../contract/store.ts';
 import type { App } from '../app/app.ts';
@@ -91,9 +92,7 @@ export const workerKinds = {
   testing: '',
 } satisfies OptionKinds<WorkerOptions>;
 
-/** Loads the code for the hint on demand, because most workers never need it. */
-async function tellUnnamed({ events, queues }: App, backend: string, queue: string): Promise<void> {
-  const { hint } = await import('../../base/nearest.ts');
+function tellUnnamed({ events, queues }: App, backend: string, queue: string): void {
   tellWarning(
     events,
     backend,
@@ -178,7 +177,7 @@ export function settingsOf(
   for (const queue of queues) checkQueue(queue);
   const slots = slotsOf(given, concurrency);
   const unknown = queues.find((queue) => !app.queues.includes(queue));
-  if (unknown !== undefined) void tellUnnamed(app, backend.name, unknown);
+  if (unknown !== undefined) tellUnnamed(app, backend.name, unknown);
   if (prefetch > mostPrefetch)
     throw config(
       `Expected prefetch of startWorker() to be at most ${mostPrefetch}, got ${prefetch}. Leave it out: the worker then measures how many jobs it needs ahead.`,

@@ -7,7 +7,7 @@ import { steadyNow } from '../../../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import type { Collector } from '../../../core/features/metrics/collector.ts';
+import { type Collector, collectorOf } from '../../../core/features/metrics/collector.ts';
 import type { AttemptPorts } from '../../../core/kernel/attempt/attempt.ts';
 import { hooksEnded } from '../../../core/kernel/attempt/failure-hooks.ts';
 import { endsWritten } from '../../../core/kernel/attempt/late-ends.ts';
@@ -44,24 +44,19 @@ export function createWorker(
 ): Worker {
   const { concurrency = 10, marginMs = 2_000, visibilityMs } = options;
   const { clock, events } = client.app;
-  let numbers: Collector | null = null;
+  const numbers = collectorOf(client, { source: client.app.newId(), rssBytes: process.memoryUsage.rss });
   let loading: Promise<unknown> | null = null;
   /** Set when no invocation can do its work in this process: the reason. */
   let broken: Error | null = null;
 
-  /** Loaded in parallel to the SDK, which takes longer. Needed when a job has ended. */
-  async function loadNumbers(): Promise<void> {
-    if (!client.stores.metrics) return;
-    const { collectorOf } = await import('../../../core/features/metrics/collector.ts');
-    numbers = collectorOf(client, { source: client.app.newId(), rssBytes: process.memoryUsage.rss });
-  }
-
-  /** Also loads the store's SDK: without it jobs would run unrecorded. */
-  function load(): Promise<unknown> {
-    return Promise.all([loadNumbers(), store.load?.()]).catch((error) => {
+  /** Loads the store's SDK: without it jobs would run unrecorded. */
+  async function load(): Promise<void> {
+    try {
+      await store.load?.();
+    } catch (error) {
       loading = null;
       throw error;
-    });
+    }
   }
 
   /**
@@ -102,7 +97,7 @@ export function createWorker(
       startedAt,
       endAt,
       running,
-      numbers: () => numbers,
+      numbers,
       failed,
       settlingFailed,
     });
@@ -268,7 +263,7 @@ interface BatchPorts {
   readonly endAt: number;
   readonly running: Set<Run>;
   /** `null` if the store keeps no metrics. */
-  numbers(): Collector | null;
+  readonly numbers: Collector | null;
   failed(during: string, error: unknown): void;
   settlingFailed(error: unknown): Promise<void>;
 }
@@ -321,9 +316,9 @@ export function createBatch({
       };
       running.add(run);
       try {
-        const bytes = numbers()?.sample() ?? null;
+        const bytes = numbers?.sample() ?? null;
         const result = await attempt(app, { client, by, settler }, run);
-        numbers()?.count(lease.queue, result, bytes);
+        numbers?.count(lease.queue, result, bytes);
         const { settled, outcome } = result;
         return settled && (outcome !== 'requeued' || replaced);
       } catch (error) {

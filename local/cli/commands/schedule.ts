@@ -1,7 +1,7 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { hint } from '../../../core/base/nearest.ts';
+import { tick as tickOnce } from '../../../core/features/schedules/feature.ts';
 import type { ScheduleInCode } from '../../../core/features/schedules/history.ts';
-import { tick as tickOnce } from '../../../core/features/schedules/tick.ts';
 import type { Schedule } from '../../../core/kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedule.ts';
 import { eachOf, keepsSchedules, scoped } from '../../../core/kernel/enqueue/backends.ts';

@@ -2,7 +2,7 @@ import { reportError } from '../../../core/base/failure.ts';
 import { hint } from '../../../core/base/nearest.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { endingOf } from '../../../core/features/metrics/tally.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
 import { isBackend } from '../../../core/kernel/enqueue/backends.ts';
 import { namesOf, type Queues, type WorkerSummary } from '../../../core/kernel/worker/options.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PermanentError } from '../../../core/base/errors.ts';
 import { heartbeat } from '../../../core/features/alerts/index.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { defineSchedule, type Ping, type PingKind } from '../../../core/kernel/app/schedule.ts';
 import { bench, job, refusalText, until } from '../core/kit.ts';
 import { httpServer, rawServer } from '../jobs/kit.ts';

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { lookAtBatches } from '../../../core/features/batches/look.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { createApp } from '../../../core/features/table.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
 import { createRun } from '../../../core/kernel/attempt/run.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { describe, it } from 'vitest';
-import { tick } from '../../../core/features/schedules/tick.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { connect } from '../../../core/routing/connect.ts';

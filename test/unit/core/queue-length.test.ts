@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { createApp } from '../../../core/features/table.ts';
 import type { QueueOptions } from '../../../core/kernel/app/queues.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { PermanentError } from '../../../core/base/errors.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { scheduleHistory } from '../../../core/features/schedules/history.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
 import { defineSchedule, type ScheduleDefinition } from '../../../core/kernel/app/schedule.ts';
 import { bench, job, refusalText, startMs } from './kit.ts';
 

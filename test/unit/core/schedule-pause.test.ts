@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { cursorKey, readCursor } from '../../../core/features/schedules/cursor.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { scheduleHistory } from '../../../core/features/schedules/history.ts';
 import { pauseSchedule, resumeSchedule } from '../../../core/features/schedules/pause.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
 import { defineSchedule, type ScheduleDefinition } from '../../../core/kernel/app/schedule.ts';
 import { bench, job, startMs } from './kit.ts';
 

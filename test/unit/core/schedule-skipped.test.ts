@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { readCursor } from '../../../core/features/schedules/cursor.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import type { Skipped } from '../../../core/features/schedules/skip.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
 import { defineSchedule, type ScheduleDefinition } from '../../../core/kernel/app/schedule.ts';
 import { bench, job, startMs } from './kit.ts';
 

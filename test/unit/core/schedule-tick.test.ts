@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { defineSchedule, type Schedule, type ScheduleDefinition } from '../../../core/kernel/app/schedule.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { bench, job, ring, startMs } from './kit.ts';

@@ -3,8 +3,8 @@
 import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { rowOf } from '../../../core/features/schedules/stored/text.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
 import { connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { keyRing } from '../../../core/envelope/signing.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { lateStored } from '../../../core/features/schedules/stored/find-late.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
 import { createApp } from '../../../core/features/table.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { memory, memoryStore } from '../../../local/backends/memory/index.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
-import { tick } from '../../../core/features/schedules/tick.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { createApp } from '../../../core/features/table.ts';
 import { defineJob } from '../../../core/kernel/app/job.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';

@@ -1,7 +1,7 @@
 /** `/schedules`: who may make them, and whose they are. */
 
 import { describe, expect, it } from 'vitest';
-import { tick } from '../../../core/features/schedules/tick.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { createBench, expectSafe, keys } from './kit.ts';
 
 const may = (id: 'operator' | 'acme' | 'globex' | 'reporter', rest: object = {}) => ({

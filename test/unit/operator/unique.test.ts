@@ -1,7 +1,7 @@
 /** Unique jobs of schedules and of operators. */
 
 import { describe, expect, it } from 'vitest';
-import { tick } from '../../../core/features/schedules/tick.ts';
+import { tick } from '../../../core/features/schedules/feature.ts';
 import { defineSchedule } from '../../../core/kernel/app/schedule.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { job } from '../core/kit.ts';
