@@ -1,10 +1,12 @@
 /** Limits in Postgres: in large calls, and in databases of other habits. */
 
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../core/base/clock.ts';
 import type { Contract } from '../../../core/index.ts';
-import { postgresStore } from '../../../local/backends/postgres/index.ts';
+import { postgres, postgresStore } from '../../../local/backends/postgres/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { message } from '../sqlite/messages.ts';
 import { type Database, freshDatabase } from './schemas.ts';
 
 let database: Database;
@@ -53,6 +55,41 @@ describe('limits in Postgres', () => {
     expect(await limits!.free(many)).toEqual([{ key: 'key 0', holder: 'two', queue: 'mail' }]);
     expect(await limits!.list({})).toEqual([]);
     await close();
+  });
+
+  it('send the jobs of one turn back in one statement, and refuse leases that have ended', async () => {
+    const pool = new pg.Pool({ connectionString: database.url });
+    const statements: string[] = [];
+    pool.on('connect', (connection) => {
+      const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
+      const counted = (...args: unknown[]) => {
+        const [statement] = args as [string | { text: string }];
+        statements.push(typeof statement === 'string' ? statement : statement.text);
+        return query(...args);
+      };
+      Object.assign(connection, { query: counted });
+    });
+    const backend = postgres({ pool, schema: 'together', listen: false, migrate: true });
+    await backend.enqueue(Array.from({ length: 30 }, (_, n) => message({ id: `job ${n}`, body: `${n}` })));
+    const fetch = () => backend.fetch({ queues: ['default'], max: 30, leaseMs: 60_000, waitMs: 0 });
+    const leases = await fetch();
+    expect(leases).toHaveLength(30);
+    const [stale] = leases;
+    expect(await backend.nack(stale!, { delayMs: 0, countAttempt: true })).toBe(true);
+    statements.length = 0;
+    const how = (n: number) => ({ delayMs: n % 2 === 0 ? 0 : 60_000, countAttempt: n % 3 === 0 });
+    const settled = await Promise.all(leases.map((lease, n) => backend.nack(lease, how(n))));
+    expect(settled).toEqual(leases.map((lease) => lease !== stale));
+    expect(statements.filter((text) => text.includes('nack('))).toHaveLength(1);
+    const again = await fetch();
+    expect(again).toHaveLength(15);
+    const attempts = new Map(again.map(({ body, attempt }) => [body, attempt]));
+    for (const [n, { body }] of leases.entries())
+      if (n % 2 === 0) expect(attempts.get(body), body).toBe(n % 3 === 0 ? 2 : 1);
+    expect(await backend.ack(again.map((lease) => ({ lease })))).toEqual(again.map(() => true));
+    expect((await pool.query('SELECT FROM together.leases')).rows).toHaveLength(1); // with the lease that had ended
+    await backend.close();
+    await pool.end();
   });
 
   it('tell keys apart that Postgres cannot store, and give them back as they were', async () => {

@@ -221,6 +221,19 @@ describe('a job says why it waits', () => {
     expect(await whys(second)).toEqual([`queue mail runs 1 at a time: 1 of 1 slots in use by job ${first}`]);
   });
 
+  it('for a full limit without a key that it has not asked, because its queue is left out', async () => {
+    const { put, mail, begin, next, whys } = await shop({ queues: { mail: { concurrency: { limit: 1 } } } });
+    const first = await put(mail);
+    await begin();
+    const [second, later] = [await put(mail), await put(mail, 1, { delayMs: 90_000 })];
+    const rule = `queue mail runs 1 at a time: 1 of 1 slots in use by job ${first}`;
+    expect(await whys(second)).toEqual([rule]);
+    expect(await whys(later)).toMatchObject([/^delayed until/]);
+    const third = await put(mail);
+    await next();
+    expect(await whys(third)).toEqual([`${rule}, 1 other job waits too`]);
+  });
+
   it('for a job that is paused, and for a breaker that is open', async () => {
     const { put, mail, plain, whys, client, backend } = await shop();
     const limits = client.stores.limits!;
