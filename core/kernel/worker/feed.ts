@@ -74,7 +74,8 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
       const asked = slots.ask(true);
       const refilled = ackAndFetch !== undefined && acks.busy;
       if (!asked || refilled) {
-        await space();
+        if (!asked && settings.untilIdle && slots.isIdle()) state.stop('idle');
+        else await space();
         continue;
       }
       const { queues, max, isOpen, isWhole, emptyForMs } = asked;
@@ -104,7 +105,8 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
         slots.answered(asked, leases);
         if (isWhole) wasFull = leases.length === max;
         // Jobs of a dead worker count as work, and there may be no other worker to reap them.
-        const isEmpty = onePass && isWhole && leases.length === 0;
+        // Queues without room for a job of an idle worker are left out, because their limits are full.
+        const isEmpty = onePass && (isWhole || (isOpen && slots.isIdle())) && leases.length === 0;
         const isOver = isEmpty && (await reap({ client, id: state.id, queues })) === 0;
         if (failures > 0) {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });

@@ -41,7 +41,10 @@ export interface WorkerOptions {
   readonly maxRuntimeMs?: number;
   /** Runs one job and stops; stops at once if no job is ready. @default false */
   readonly once?: boolean;
-  /** Stops when no job is ready or running. Jobs of dead workers whose lease has ended are run, delayed jobs are not. @default false */
+  /**
+   * Stops when no job is ready or running. Jobs of dead workers whose lease has ended are run; delayed jobs, and jobs of queues that are left out
+   * because their limits are full, are not. @default false
+   */
   readonly untilIdle?: boolean;
   /** Process signals that stop the worker. @default none: the program handles signals itself */
   readonly signals?: readonly NodeJS.Signals[];

@@ -246,6 +246,8 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
     ask,
     answered: shares.answered,
     busy,
+    /** The worker holds no job. */
+    isIdle: () => busy() === 0 && state.buffer.length === 0,
     hold,
     pump,
     release,

@@ -136,6 +136,28 @@ it('a queue is fetched as a whole after a job that the app names for another que
   await t.stop(worker);
 });
 
+it.each([
+  ['that other workers hold', { concurrency: { limit: 2 } }, 'concurrency', 0],
+  ['of a rate', { rate: { limit: 2, perMs: 60_000 } }, 'rate', 2],
+] as const)('ends with untilIdle when only jobs wait for slots %s', async (_, limits, kind, ran) => {
+  const t = createQueues({}, { jobs: { import: limits } });
+  await t.enqueue('import', 40);
+  await t.enqueue('mail', 10);
+  const other = {
+    key: `job:import:${kind}`,
+    limit: 2,
+    owner: 'other',
+    holdMs: 60_000,
+    rank: 0,
+    queue: 'import',
+  };
+  if (ran === 0) await t.backend.stores!.limits!.take(['a', 'b'].map((holder) => ({ ...other, holder })));
+  const worker = t.start({ concurrency: 8, untilIdle: true });
+  await t.pass(200);
+  expect(await worker.done).toMatchObject({ reason: 'idle' });
+  expect([t.countOf('import'), t.countOf('mail')]).toEqual([ran, 10]);
+});
+
 it('leaves out no queue for long while the store of limits is away', async () => {
   const t = createQueues({}, { queues: { import: { concurrency: { limit: 4 } } } });
   await t.enqueue('import', 100);
