@@ -6,6 +6,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { DeploymentConfig } from '../local/package/options.ts';
 import { createExampleApp } from './app/app.ts';
 import { createServices } from './app/services.ts';
 import { lanes } from './aws/lanes.ts';
@@ -32,12 +33,52 @@ let opened: ReturnType<typeof exampleStore> | undefined;
 export const store = () => (opened ??= exampleStore(options));
 export const backend = async () => exampleBackend(app, { ...options, keys: (await store())?.keys });
 
+/** For `longshore package`: what the queues, jobs and schedules of the app do not say. */
+export const deployment: DeploymentConfig = {
+  name: 'longshore-example',
+  installed: ['sharp', 'pdfkit'],
+  aws: {
+    entry: 'aws/main.ts',
+    lanes,
+    environment: {
+      SHOP_DATABASE_URL: 'secret',
+      SHOP_BUCKET: 'bucket',
+      SMTP_URL: 'secret',
+      WEBHOOK_URL: 'parameter',
+      PAYMENT_URL: 'parameter',
+    },
+    functions: {
+      worker: { sendsTo: [] }, // its jobs enqueue into its own queues
+      // Jobs of ten minutes have a function of their own, so that the others are retried soon when theirs has died.
+      importer: {
+        queues: ['import'],
+        environment: { SHOP_DATABASE_URL: 'secret', SHOP_BUCKET: 'bucket to read' },
+        sendsTo: ['default'], // the callback of an import's batch
+        usesInstalled: false,
+      },
+      schedule: { environment: {} },
+      enqueue: { environment: { API_KEY: 'secret' } },
+    },
+  },
+  azure: {
+    entry: 'azure/main.ts',
+    containers: ['claims', 'shop'], // large payloads, and the shop's files
+    environment: {
+      DATABASE_URL: 'optional secret', // keeps the state of jobs in a Postgres, instead of the table
+      SHOP_DATABASE_URL: 'secret',
+      API_KEY: 'secret',
+      SMTP_URL: 'secret',
+      WEBHOOK_URL: 'parameter',
+      PAYMENT_URL: 'parameter',
+    },
+  },
+};
+
 /** For `longshore simulate lambda` and `longshore simulate functions`: the shop's functions, and some customers. */
 export const simulation = {
   entry: 'aws/main.ts',
   recursiveLoop: 'Allow',
   lanes,
-  build: async (folder: string) => (await import('./aws/simulation.ts')).buildShop(folder),
   start: async (where: Surroundings) => (await import('./aws/simulation.ts')).startShop(where),
   functions: {
     entry: 'azure/main.ts',

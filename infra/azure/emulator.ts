@@ -4,7 +4,7 @@
  */
 
 import { createExampleApp } from '../../examples/app/app.ts';
-import { queueProperties } from './template.ts';
+import { queueProperties } from '../../local/package/azure/template.ts';
 
 /**
  * @param queues of the app; each gets another one for failed jobs

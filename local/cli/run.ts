@@ -90,6 +90,7 @@ const groups: Readonly<Record<string, string>> = {
   jobs: 'list, show, cancel and repeat jobs',
   dead: 'list, edit, retry or discard dead letters',
   schedule: 'list schedules, run one now, pause and resume them',
+  package: 'bundle functions for a cloud, and write a template that deploys them',
   simulate: 'run functions on this machine as their cloud would',
   emulate: 'run a service of a cloud on this machine, for development',
   chains: 'show and cancel chains of jobs',

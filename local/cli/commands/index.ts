@@ -6,6 +6,7 @@ import { audit } from './audit.ts';
 import { batchesCommands } from './batches.ts';
 import { chainsCommands } from './chains.ts';
 import { check } from './check.ts';
+import { checkTemplateCommands } from './check-template.ts';
 import { dashboard } from './dashboard.ts';
 import { deadCommands } from './dead.ts';
 import { settleCommands } from './dead-settle.ts';
@@ -21,6 +22,7 @@ import { limitsCommands } from './limits.ts';
 import { maintenanceCommands } from './maintenance.ts';
 import { metrics } from './metrics.ts';
 import { move } from './move.ts';
+import { packageCommands } from './package.ts';
 import { queueCommands } from './queues.ts';
 import { scheduleCommands } from './schedule.ts';
 import { simulateFunctions } from './simulate-functions.ts';
@@ -54,8 +56,10 @@ export const commands: readonly Command[] = [
   health,
   doctor,
   check,
+  ...checkTemplateCommands,
   alerts,
   audit,
+  ...packageCommands,
   simulateLambda,
   simulateFunctions,
   emulateServiceBus,

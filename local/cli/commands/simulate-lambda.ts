@@ -19,7 +19,7 @@ export const simulateLambda = defineCommand({
   path: 'simulate lambda',
   summary: 'run your Lambda functions on this machine, behind SQS, as AWS would',
   about:
-    "Bundles the file that exports `worker` and `schedule` (what lambda() gives), starts it in AWS's own runtime client, and feeds it from SQS by the rules of AWS: batches, partial failures, visibility, redrive, timeouts. The queues are those of the app, on SQS_ENDPOINT (LocalStack, ElasticMQ) or in this process. The functions get QUEUE_URL, SQS_ENDPOINT and no real credentials; no call of theirs reaches AWS. Ctrl-C ends it. Needs esbuild, aws-lambda-ric, @aws-sdk/client-sqs and, without SQS_ENDPOINT, fauxqs.",
+    "Bundles the file that exports `worker` and `schedule` (what lambda() gives), starts it in AWS's own runtime client, and feeds it from SQS by the rules of AWS: batches, partial failures, visibility, redrive, timeouts. The queues are those of the app, on SQS_ENDPOINT (LocalStack, ElasticMQ) or in this process. A `main.mjs` is taken as it is, with the parts beside it. Functions that call dynamoStore() get a table in this process, or AWS_ENDPOINT_URL_DYNAMODB. The functions get QUEUE_URL, TABLE, SQS_ENDPOINT and no real credentials; no call of theirs reaches AWS. Ctrl-C ends it. Needs esbuild, aws-lambda-ric, @aws-sdk/client-sqs, without SQS_ENDPOINT fauxqs, and for dynamoStore() dynalite.",
   args: [
     { name: '[entry]', text: 'file with the functions; by default the entry of `simulation` in the config' },
   ],
@@ -62,7 +62,7 @@ export const simulateLambda = defineCommand({
     const own = args[0] === undefined ? simulation : undefined;
     checkPackages(packagesFor(endpoint, own), { fauxqs: 'Or set SQS_ENDPOINT to LocalStack or ElasticMQ.' });
     const { simulate } = await import('../../simulate/lambda/simulation.ts');
-    const { buildFunctions } = await import('../../simulate/lambda/simulation.ts');
+    const { buildFunctions } = await import('../../package/aws/package.ts');
     const summary = await untilStopped(input, (signal) =>
       simulate(
         {
@@ -79,7 +79,11 @@ export const simulateLambda = defineCommand({
           schedules: flags.schedules !== false && (app.schedules.length > 0 || 'if exported'),
           exitWhenIdle: flags.exitWhenIdle === true,
           env: { ...io.env, LONGSHORE_SIGNING_KEYS: signingKeys(app, io.env) },
-          build: own?.build ?? ((folder) => buildFunctions(entry, folder)),
+          build: async (folder) => {
+            if (!own?.build) return buildFunctions(entry, folder, config.deployment?.installed ?? []);
+            await own.build(folder);
+            return undefined;
+          },
           ...(own?.start && { start: own.start }),
           on: json ? () => {} : createReporter(io, ui, words),
         },

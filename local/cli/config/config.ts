@@ -10,6 +10,7 @@ import type { App } from '../../../core/kernel/app/app.ts';
 import { type Backends, isBackend as isOne, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
 import type { DashboardAuthorize } from '../../../core/surfaces/dashboard/index.ts';
+import type { DeploymentConfig } from '../../package/options.ts';
 import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf, usage, wrongConfig } from '../errors.ts';
@@ -26,6 +27,8 @@ export interface Config {
   readonly failover: RoutingOptions['failover'];
   /** The entry of `longshore simulate`, if the command line has none. */
   readonly simulation: Simulations | undefined;
+  /** For `longshore package`. */
+  readonly deployment: DeploymentConfig | undefined;
   /** Authorization of the dashboard on a public address. */
   readonly dashboard: DashboardConfig | undefined;
 }
@@ -64,7 +67,7 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
   } finally {
     loads.end();
   }
-  const { app, backend, store, failover, simulation, dashboard } = module;
+  const { app, backend, store, failover, simulation, deployment, dashboard } = module;
   const names = Object.keys(module).join(', ') || 'nothing';
   if (!isApp(app)) {
     throw wrong(
@@ -78,6 +81,10 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
   }
   if (store !== undefined && typeof store !== 'function') checkStore(shown, store);
   if (simulation !== undefined) checkSimulation(shown, simulation);
+  if (deployment !== undefined && (typeof deployment !== 'object' || deployment === null))
+    throw wrong(
+      `Expected the deployment of ${shown} to be an object like { aws: { entry: './functions.ts' } }, got ${kindOf(deployment)}.`,
+    );
   if (
     dashboard !== undefined &&
     typeof (dashboard as Partial<DashboardConfig> | null)?.authorize !== 'function'
@@ -93,6 +100,7 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
     store: () => openStore(shown, store),
     failover: failover as RoutingOptions['failover'],
     simulation: simulation as Simulations | undefined,
+    deployment: deployment as DeploymentConfig | undefined,
     dashboard: dashboard as DashboardConfig | undefined,
   };
 }

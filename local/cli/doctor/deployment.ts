@@ -38,7 +38,7 @@ interface MappingProperties {
 }
 
 /** A queue that triggers a function. */
-interface Source {
+export interface Source {
   /** The place that a finding names. */
   readonly where: string;
   /** Name of the SQS queue, without the suffix of a lane or `.fifo`. */
@@ -49,6 +49,9 @@ interface Source {
   readonly functionId: string;
   readonly run: FunctionProperties;
   readonly deadLetters: QueueProperties | null;
+  /** Ids in the template. */
+  readonly queueId: string;
+  readonly deadLettersId: string | null;
 }
 
 interface TemplateFacts {
@@ -68,7 +71,7 @@ const mostReceives = 1_000;
 /** Extra deliveries besides the attempts: throttled or killed functions also use up deliveries. */
 const spareReceives = 5;
 
-type Resources = Readonly<Record<string, { readonly Type?: string; readonly Properties?: object }>>;
+export type Resources = Readonly<Record<string, { readonly Type?: string; readonly Properties?: object }>>;
 
 /** Throws `CONFIG` if the file is not a template in JSON. */
 function resourcesIn(path: string): Resources {
@@ -83,15 +86,16 @@ function resourcesIn(path: string): Resources {
   }
 }
 
-const hasSchedule = (path: string): boolean =>
-  Object.values(resourcesIn(path)).some(
+export const hasSchedule = (resources: Resources): boolean =>
+  Object.values(resources).some(
     ({ Type, Properties = {} }) =>
       Type === 'AWS::Scheduler::Schedule' ||
       (Type === 'AWS::Events::Rule' && 'ScheduleExpression' in Properties),
   );
 
-export function readTemplate(path: string): readonly Source[] {
-  const resources = resourcesIn(path);
+export const readTemplate = (path: string): readonly Source[] => sourcesIn(resourcesIn(path));
+
+export function sourcesIn(resources: Resources): readonly Source[] {
   const named = <T>(reference: unknown, type: string): T | null => {
     const found = resources[idOf(reference) ?? ''];
     return found?.Type === type ? ((found.Properties ?? {}) as T) : null;
@@ -105,22 +109,27 @@ export function readTemplate(path: string): readonly Source[] {
     const functionId = idOf(mapping.FunctionName) ?? id;
     const target = queue.RedrivePolicy?.deadLetterTargetArn;
     const queueId = idOf(mapping.EventSourceArn)!;
-    const text =
-      typeof queue.QueueName === 'string' ? queue.QueueName : String(subOf(queue.QueueName) ?? queueId);
-    const name = text.replace(/\.fifo$/, '').replace(/-(critical|high|low)$/, '');
+    const name = (nameIn(queue.QueueName) ?? queueId)
+      .replace(/\.fifo$/, '')
+      .replace(/-(critical|high|low)$/, '');
     const deadLetters = named<QueueProperties>(target, 'AWS::SQS::Queue');
-    return [{ where: queueId, name, queue, mapping, functionId, run: run ?? {}, deadLetters }];
+    const deadLettersId = deadLetters && idOf(target);
+    const ids = { where: queueId, queueId, functionId, deadLettersId };
+    return [{ ...ids, name, queue, mapping, run: run ?? {}, deadLetters }];
   });
 }
 
 /** `{ 'Fn::GetAtt': ['Id', 'Arn'] }`, `{ Ref: 'Id' }` or `{ 'Fn::Sub': '${Id.Arn}' }`. */
-function idOf(reference: unknown): string | null {
+export function idOf(reference: unknown): string | null {
   const { 'Fn::GetAtt': attribute, Ref: ref } = (reference ?? {}) as Readonly<Record<string, unknown>>;
   if (Array.isArray(attribute)) return String(attribute[0]);
   if (typeof attribute === 'string') return attribute.split('.')[0]!;
   if (typeof ref === 'string') return ref;
   return /^\$\{(\w+)(\.Arn)?\}/.exec(subOf(reference) ?? '')?.[1] ?? null;
 }
+
+/** A name as text; `null` = it is made of something else. */
+export const nameIn = (name: unknown): string | null => (typeof name === 'string' ? name : subOf(name));
 
 function subOf(value: unknown): string | null {
   const { 'Fn::Sub': sub } = (value ?? {}) as Readonly<Record<string, unknown>>;
@@ -283,7 +292,7 @@ export function deploymentChecks(app: App, folder: string, template: string | un
       app,
       needsOf: needsOfQueues(app),
       template: () => readTemplate(packaged),
-      isScheduled: () => hasSchedule(packaged),
+      isScheduled: () => hasSchedule(resourcesIn(packaged)),
     };
     checks.push(...checksOf(templateChecks, facts));
   } else if (above(folder, 'serverless.yml') !== null) {
@@ -292,6 +301,10 @@ export function deploymentChecks(app: App, folder: string, template: string | un
   }
   return checks;
 }
+
+/** The template that osls has made, beside the config or above it. */
+export const packagedTemplateAbove = (configPath: string): string | null =>
+  above(dirname(configPath), packagedTemplate);
 
 const packagedTemplate = join('.serverless', 'cloudformation-template-update-stack.json');
 

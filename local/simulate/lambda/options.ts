@@ -8,6 +8,9 @@ interface Surroundings {
   readonly sqsEndpoint: string;
   /** URL prefix of every queue. */
   readonly queueUrl: string;
+  /** The table of `dynamoStore()`, if the functions use it and the environment names no DynamoDB. */
+  readonly table?: string;
+  readonly dynamoEndpoint?: string;
 }
 
 /** Lanes by queue. Each lane is an SQS queue `<queue>-<lane>`. */
@@ -21,10 +24,15 @@ export interface SimulationConfig {
   readonly lanes?: Lanes;
   /** `RecursiveLoop` of the function in your template. @default 'Terminate', the default of AWS */
   readonly recursiveLoop?: 'Allow' | 'Terminate';
-  /** Creates `main.mjs` in the folder like your deployment. @default esbuild, with everything in one file */
+  /** Creates `main.mjs` in the folder like your deployment. @default as `longshore package aws` does, with readable code */
   build?(folder: string): Promise<unknown>;
   /** Starts the services that the jobs need. */
   start?(where: Surroundings): Promise<Around>;
+}
+
+interface Built {
+  /** Whether the functions call `dynamoStore()`. */
+  readonly usesDynamo: boolean;
 }
 
 export interface SimulationOptions {
@@ -49,7 +57,7 @@ export interface SimulationOptions {
   readonly exitWhenIdle: boolean;
   /** Environment variables for the functions. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  build(folder: string): Promise<unknown>;
+  build(folder: string): Promise<Built | undefined>;
   start?(where: Surroundings): Promise<Around>;
   on(event: SimulationEvent): void;
 }

@@ -8,6 +8,7 @@ import { toError } from '../../../core/base/failure.ts';
 import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { pause } from '../../waiting.ts';
 import { type Activity, type Frame, type SimulationEvent, simulated } from '../frame.ts';
+import type { LocalDynamo } from './dynamo.ts';
 import type { SimulationOptions } from './options.ts';
 import { type InvokeContext, pollQueue } from './poller.ts';
 import { countQueues, isEmpty, makeQueues } from './queues.ts';
@@ -38,11 +39,15 @@ async function start(
     throw new LongshoreError('BACKEND', `Expected an SQS at ${endpoint}, got: ${said}`, { cause });
   });
   const queueUrl = new URL(`/000000000000/${options.prefix}`, endpoint).href;
-  await options.build(folder);
-  const around = (await options.start?.({ folder, sqsEndpoint: endpoint, queueUrl })) ?? {};
+  const built = await options.build(folder);
+  const dynamo = built?.usesDynamo ? await dynamoFor(options) : null;
+  if (dynamo) later(() => dynamo.stop());
+  const state = dynamo && { table: dynamo.table, dynamoEndpoint: dynamo.url };
+  const around = (await options.start?.({ folder, sqsEndpoint: endpoint, queueUrl, ...state })) ?? {};
   later(() => around.stop?.());
   const env = {
     ...environmentOf(options.env, { folder, sqsEndpoint: endpoint, queueUrl, cwd }),
+    ...(dynamo && { TABLE: dynamo.table, AWS_ENDPOINT_URL_DYNAMODB: dynamo.url }),
     ...around.env,
   };
 
@@ -63,6 +68,7 @@ async function start(
     lines: [
       ['sqs', `at ${endpoint}`],
       ['queues', `at ${queueUrl}<name>`],
+      ...(dynamo ? [['dynamodb', `at ${dynamo.url}, table ${dynamo.table}`] as const] : []),
       ['lambda', 'waits for messages; Ctrl-C ends it'],
     ],
   });
@@ -88,6 +94,25 @@ async function start(
     parts: [...sources, ticking],
     queues: () => countQueues(client, queues),
   };
+}
+
+/** `null` without dynalite, if the config starts services of its own. */
+async function dynamoFor({ env, start }: SimulationOptions): Promise<LocalDynamo | null> {
+  const { AWS_ENDPOINT_URL_DYNAMODB: given = '', TABLE: table = 'longshore-jobs' } = env;
+  const endpoint = isOnThisMachine(given) ? given : null;
+  try {
+    const { openDynamo } = await import('./dynamo.ts');
+    return await openDynamo(table, endpoint, { region, credentials });
+  } catch (cause) {
+    const { code } = cause as { code?: unknown };
+    if (code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    if (start) return null;
+    throw new LongshoreError(
+      'CONFIG',
+      'The functions keep their state in DynamoDB. Run npm install --save-dev dynalite, or set AWS_ENDPOINT_URL_DYNAMODB to one on this machine.',
+      { cause },
+    );
+  }
 }
 
 async function startFunction(name: string, environments: Environments): Promise<void> {
@@ -219,37 +244,4 @@ function modulesAbove(cwd: string): string[] {
     if (existsSync(modules)) found.push(modules);
     if (at === dirname(at)) return found;
   }
-}
-
-/** Bundles an entry with esbuild: the default of `build`. Throws `CONFIG` with the first error of esbuild. */
-export async function buildFunctions(entry: string, folder: string): Promise<void> {
-  const { build } = await import('esbuild');
-  try {
-    await build({
-      entryPoints: [entry],
-      outfile: join(folder, 'main.mjs'),
-      bundle: true,
-      format: 'esm',
-      platform: 'node',
-      target: `node${process.versions.node.split('.')[0]}`,
-      mainFields: ['module', 'main'],
-      sourcemap: 'inline',
-      // Some packages of the SDK still load node's modules with require.
-      banner: {
-        js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
-      },
-      logLevel: 'silent',
-    });
-  } catch (cause) {
-    const { errors: [first] = [] } = cause as { errors?: readonly EsbuildMessage[] };
-    if (!first) throw cause;
-    const { text, location } = first;
-    const where = location ? ` (${location.file}, line ${location.line})` : '';
-    throw new LongshoreError('CONFIG', `The functions could not be bundled: ${text}${where}.`, { cause });
-  }
-}
-
-interface EsbuildMessage {
-  readonly text: string;
-  readonly location: { readonly file: string; readonly line: number } | null;
 }

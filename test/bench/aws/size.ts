@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundleFunction } from '../../../infra/aws/bundle.ts';
+import { bundle } from '../../../local/package/bundle.ts';
 import { type Bench, limitRow, median, type Row, ratioRow } from '../kit/bench.ts';
 import { baseline, compareStarts, mostBytes } from './start.ts';
 
@@ -24,12 +24,12 @@ const beside: readonly (readonly [name: string, entry: string])[] = [
 
 export async function size(bench: Bench): Promise<Row[]> {
   const folder = bench.folder();
-  const ours = await bundleFunction(entry('longshore.ts'), folder);
+  const ours = await bundle(entry('longshore.ts'), folder, { node: 24 });
   const scheduledFolder = bench.folder();
-  await bundleFunction(entry('scheduled.ts'), scheduledFolder);
+  await bundle(entry('scheduled.ts'), scheduledFolder, { node: 24 });
   const { now, before } = await compareStarts(bench.folder(), starts);
   const rows = [
-    limitRow('worker: loaded at the start', 'KB', [kb(ours.startBytes)], kb(mostBytes)),
+    limitRow('worker: loaded at the start', 'KB', [kb(ours.start.bytes)], kb(mostBytes)),
     limitRow('worker: import', 'ms', [importMs(folder, '')], null),
     limitRow('worker: import and an empty first event', 'ms', [importMs(folder, emptyEvent)], null),
     limitRow('worker of an app with cron: import', 'ms', [importMs(scheduledFolder, '')], null),
@@ -43,8 +43,8 @@ export async function size(bench: Bench): Promise<Row[]> {
   ];
   for (const [name, file] of beside) {
     const own = bench.folder();
-    const { startBytes } = await bundleFunction(entry(file), own);
-    rows.push(limitRow(name, 'KB', [kb(startBytes)], null));
+    const { start } = await bundle(entry(file), own, { node: 24 });
+    rows.push(limitRow(name, 'KB', [kb(start.bytes)], null));
     rows.push(limitRow(`${name}: import`, 'ms', [importMs(own, '')], null));
   }
   return rows;

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { type App, connect } from '../../../core/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { commands } from '../../../local/cli/commands/index.ts';
-import { cli, from, makeProject, shopConfig } from './kit.ts';
+import { cli, from, makeProject, root, shopConfig } from './kit.ts';
 
 export interface Told {
   readonly path: string;
@@ -21,12 +21,15 @@ const functions = `
   export const worker = async () => ({ batchItemFailures: [] });
   export const schedule = async () => ({ enqueued: [] });`;
 
+/** As a path, because a bundler knows no `file:` addresses. */
+const at = (path: string): string => JSON.stringify(join(root, path));
+
 /** A function app that has nothing to do. */
 const functionApp = `
-  import { createApp, defineJob } from ${from('core/index.ts')};
-  import { azure } from ${from('functions/azure/index.ts')};
-  import { memoryStore } from ${from('local/backends/memory/index.ts')};
-  import * as z from ${from('node_modules/zod/index.js')};
+  import { createApp, defineJob } from ${at('core/index.ts')};
+  import { azure } from ${at('functions/azure/index.ts')};
+  import { memoryStore } from ${at('local/backends/memory/index.ts')};
+  import * as z from ${at('node_modules/zod/index.js')};
   const app = createApp({ jobs: [defineJob({ name: 'idle', payload: z.null(), async handle() {} })] });
   azure(app, { connection: 'SERVICEBUS_CONNECTION', store: memoryStore });`;
 
@@ -157,6 +160,9 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('health --min-workers 0');
   await tell('doctor');
   await tell('check --backend servicebus');
+  await tell('package aws --out lambda --template sam');
+  await tell('check aws --template lambda/template.yaml');
+  await tell('package azure --out azure');
   await tell('simulate lambda functions.ts --exit-when-idle');
   await tell('move --from config --to sqlite:moved.db');
   await tell('simulate functions main.ts --exit-when-idle --port 0');

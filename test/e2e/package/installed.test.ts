@@ -6,7 +6,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundleFunction } from '../../../infra/aws/bundle.ts';
+import { bundle } from '../../../local/package/bundle.ts';
 import { mostBytes } from '../../bench/aws/start.ts';
 import { env, execute, installConsumer, installTimeoutMs, jobs, manifest, run, subpaths } from './kit.ts';
 
@@ -178,10 +178,10 @@ describe('an installed package', () => {
   it('lets a function on Lambda start without the code of the first job', async () => {
     const entry = join(consumer, 'function.mjs');
     writeFileSync(entry, lambdaFunction);
-    const { startBytes, startInputs } = await bundleFunction(entry, join(consumer, 'function'));
-    expect(startInputs.filter((path) => /bundle-(run|worker)\.js$|croner|@aws-sdk/.test(path))).toEqual([]);
-    expect(startInputs.some((path) => path.endsWith('longshore/core/bundle.js'))).toBe(true);
-    expect(startBytes).toBeLessThanOrEqual(mostBytes);
+    const { start } = await bundle(entry, join(consumer, 'function'), { node: 24 });
+    expect(start.inputs.filter((path) => /bundle-(run|worker)\.js$|croner|@aws-sdk/.test(path))).toEqual([]);
+    expect(start.inputs.some((path) => path.endsWith('longshore/core/bundle.js'))).toBe(true);
+    expect(start.bytes).toBeLessThanOrEqual(mostBytes);
   });
 });
 

@@ -12,7 +12,7 @@ export const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf
 export const subpaths = Object.keys(manifest.exports).map((subpath) => subpath.replace('.', 'longshore'));
 
 /** For `longshore simulate`, which says what it misses. */
-const tools = ['aws-lambda-ric', 'esbuild', 'fauxqs'];
+const tools = ['aws-lambda-ric', 'dynalite', 'esbuild', 'fauxqs', 'yaml'];
 /** Who uses a subpath installs its driver; here all of them. */
 const drivers = Object.keys(manifest.peerDependencies).filter((name) => !tools.includes(name));
 const versionsOf = (names: readonly string[]) =>

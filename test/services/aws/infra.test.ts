@@ -30,9 +30,11 @@ describe('README.md', () => {
   it('names every file beside it, and every alarm', () => {
     const files = readdirSync(folder).filter((name) => name !== 'README.md');
     for (const name of files) expect(read('README.md')).toContain(`\`${name}\``);
-    const alarms = [...read('alarms.yml').matchAll(/AlarmName: \$\{self:custom\.prefix\}(.+)/g)].map(
-      ([, name]) => name!,
-    );
+    const alarms = [
+      ...readFileSync(join(root, 'serverless/alarms.yml'), 'utf8').matchAll(
+        /AlarmName: \$\{self:custom\.prefix\}(.+)/g,
+      ),
+    ].map(([, name]) => name!);
     const kinds = [...read('README.md').matchAll(/^\| `(?:<\w+>-)?([\w-]+)` \|/gm)].map(([, kind]) => kind!);
     expect(alarms.filter((name) => !kinds.some((kind) => `-${name}`.endsWith(`-${kind}`)))).toEqual([]);
     expect(alarms.length).toBeGreaterThan(20);

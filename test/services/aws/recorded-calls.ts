@@ -63,7 +63,7 @@ export async function recordCalls(
           const on = QueueUrl
             ? String(QueueUrl).split('/').at(-1)
             : Bucket
-              ? 'Files/*'
+              ? 'ShopBucket/*'
               : `Table${TableName && IndexName ? `/index/${IndexName}` : ''}`;
           calls.set(who, (calls.get(who) ?? new Set()).add(`${service}:${action} ${on}`));
         }

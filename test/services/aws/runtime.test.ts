@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../core/base/clock.ts';
 import { type Client, connect } from '../../../core/index.ts';
 import { sqs } from '../../../functions/aws/index.ts';
-import { bundleFunction } from '../../../infra/aws/bundle.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
+import { bundle } from '../../../local/package/bundle.ts';
 import { createPoller, type Poller } from '../../../local/simulate/lambda/poller.ts';
 import { type Runtime, startRuntime } from '../../../local/simulate/lambda/runtime.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
@@ -29,7 +29,7 @@ const env = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
 beforeAll(async () => {
   endpoint = await openEndpoint();
   folder = await mkdtemp(join(tmpdir(), 'longshore-lambda-'));
-  await bundleFunction(join(import.meta.dirname, 'runtime-main.ts'), folder);
+  await bundle(join(import.meta.dirname, 'runtime-main.ts'), folder, { node: 24 });
   url = await endpoint.createQueue(`r${process.pid}-mail`, { VisibilityTimeout: '3' });
   await endpoint.createQueue(`r${process.pid}-mail-dlq`);
   queueUrl = url.slice(0, -'mail'.length);

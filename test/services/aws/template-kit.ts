@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createExampleApp } from '../../../examples/app/app.ts';
+import { deployment } from '../../../examples/longshore.config.ts';
+import { planAws } from '../../../local/package/aws/plan.ts';
 import { shared } from '../../kit/shared/shared.ts';
 
 export interface Resource {
@@ -18,6 +20,16 @@ export type Template = Awaited<ReturnType<typeof readTemplate>>;
 export const root = resolve(import.meta.dirname, '../../..');
 export const prefix = 'longshore-example-dev-';
 export const { app } = createExampleApp({} as never); // for its queues and jobs; none runs here
+
+export const plan = planAws(app, {
+  ...deployment.aws!,
+  service: 'longshore-example',
+  environment: deployment.aws!.environment!,
+  installed: deployment.installed!,
+  exports: ['worker', 'schedule', 'enqueue'],
+  hasTable: true,
+  readsApiKey: true,
+});
 
 export async function readTemplate() {
   const { folder } = await shared('aws');

@@ -9,11 +9,15 @@ import { parse } from 'yaml';
 import { lanes } from '../../../examples/aws/lanes.ts';
 import { dynamoTable } from '../../../functions/aws/index.ts';
 import { deploymentChecks } from '../../../local/cli/doctor/deployment.ts';
+import { serverlessFiles } from '../../../local/package/aws/serverless.ts';
 import { shared } from '../../kit/shared/shared.ts';
 import { lookedAt } from '../diagnoses.ts';
-import { app, idOf, prefix, type Resource, readTemplate, root, type Template } from './template-kit.ts';
+import { app, idOf, plan, prefix, type Resource, readTemplate, root, type Template } from './template-kit.ts';
 
-const written = parse(readFileSync(join(root, 'serverless.yml'), 'utf8'), { logLevel: 'silent' });
+const written = parse(readFileSync(join(root, 'serverless.yml'), 'utf8'), {
+  logLevel: 'silent',
+  merge: true,
+});
 let template: Template;
 beforeAll(async () => {
   template = await readTemplate();
@@ -42,6 +46,11 @@ function fewestReceives({ FifoQueue = false }: { FifoQueue?: boolean }, retries:
 }
 
 describe('the template of serverless.yml', () => {
+  it('is what `longshore package aws` writes for the example', () => {
+    for (const [path, text] of Object.entries(serverlessFiles(plan)))
+      expect(readFileSync(join(root, path), 'utf8'), 'run npm run package:aws -- --force').toBe(text);
+  });
+
   it('has a queue, its lanes, its dead letters and one event source each for every queue of the app, and no other', () => {
     const besides = Object.entries(lanes).flatMap(([name, more]) => more.map((lane) => `${name}-${lane}`));
     const physical = template.sources.map((source) => source.physical);
@@ -156,7 +165,6 @@ describe('the template of serverless.yml', () => {
     const [[, schedule] = []] = template.ofType('AWS::Scheduler::Schedule');
     expect(schedule).toMatchObject({
       ScheduleExpression: 'cron(* * * * ? *)',
-      ScheduleExpressionTimezone: 'Europe/Berlin',
     });
     expect(template.ofType('AWS::ApiGatewayV2::Route')).toHaveLength(1);
   });
@@ -212,7 +220,7 @@ describe('the template of serverless.yml', () => {
     ]);
     const of = (name: string) => `longshore-example/dev/${name}`;
     const keys = ['LONGSHORE_SIGNING_KEYS', of('signing-keys')];
-    const database = ['SHOP_DATABASE_URL', of('database-url')];
+    const database = ['SHOP_DATABASE_URL', of('shop-database-url')];
     expect(Object.fromEntries(secrets)).toEqual({
       worker: [keys, database, ['SMTP_URL', of('smtp-url')]],
       importer: [keys, database],
@@ -222,7 +230,7 @@ describe('the template of serverless.yml', () => {
     const text = JSON.stringify(template.resources);
     expect(text).not.toMatch(/localhost|127\.0\.0\.1|\.example/);
     expect(template.functions.get('worker')!.Environment.Variables).toMatchObject({
-      WEBHOOK_URL: 'https://webhookUrl.invalid', // what package.ts gives; there is no default
+      WEBHOOK_URL: 'https://webhookUrl.invalid', // what the maker gives; there is no default
       PAYMENT_URL: 'https://paymentUrl.invalid',
     });
   });

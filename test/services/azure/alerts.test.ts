@@ -3,12 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createExampleApp } from '../../../examples/app/app.ts';
-import { template } from '../../../infra/azure/template.ts';
+import { app, made } from './template-kit.ts';
 
 const read = (path: string): string => readFileSync(resolve(import.meta.dirname, '../../..', path), 'utf8');
-const { app } = createExampleApp({} as never);
-const made = template(app.queues);
 
 interface Criterion {
   readonly metricNamespace: string;

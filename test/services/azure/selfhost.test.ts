@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createExampleApp } from '../../../examples/app/app.ts';
 import { emulatorConfig } from '../../../infra/azure/emulator.ts';
-import { queueProperties } from '../../../infra/azure/template.ts';
+import { queueProperties } from '../../../local/package/azure/template.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');

@@ -2,9 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { SBQueue } from '@azure/arm-servicebus';
 import { describe, expect, it } from 'vitest';
-import { createExampleApp } from '../../../examples/app/app.ts';
-import { roles, template } from '../../../infra/azure/template.ts';
+import { hostJson } from '../../../local/package/azure/host-json.ts';
+import { queueProperties, roles, template } from '../../../local/package/azure/template.ts';
+import { app, made, plan } from './template-kit.ts';
 
 interface Resource {
   readonly type: string;
@@ -17,8 +19,6 @@ interface Resource {
 }
 
 const root = resolve(import.meta.dirname, '../../..');
-const { app } = createExampleApp({} as never);
-const made = template(app.queues);
 const outer = made.resources as readonly Resource[];
 /** With those of the deployments inside the deployment. */
 const resources = outer.flatMap((one): Resource[] => [one, ...(one.properties.template?.resources ?? [])]);
@@ -108,10 +108,11 @@ describe('the template', () => {
 
   it('has sessions in the queues that are named for it, and not in those of their dead letters', () => {
     const [name, ...others] = app.queues as [string, ...string[]];
-    const having = template([name, ...others], [name]).resources.flatMap((resource) =>
-      'properties' in resource && (resource.properties as { requiresSession?: true }).requiresSession
-        ? [(resource as { name: string }).name]
-        : [],
+    const having = template({ ...plan, queues: [name, ...others], sessions: [name] }).resources.flatMap(
+      (resource) =>
+        'properties' in resource && (resource.properties as { requiresSession?: true }).requiresSession
+          ? [(resource as { name: string }).name]
+          : [],
     );
     expect(having).toEqual([expect.stringContaining(`'/${name}'`)]);
   });
@@ -133,7 +134,7 @@ describe('the template', () => {
   it('asks for what the example cannot do without, and has no address of its own for it', () => {
     const asked = Object.entries<object>(made.parameters).filter(([, one]) => !('defaultValue' in one));
     expect(asked.map(([name]) => name)).toEqual([
-      ...['name', 'shopDatabaseUrl', 'signingKeys', 'apiKey', 'smtpUrl', 'webhookUrl', 'paymentUrl'],
+      ...['name', 'signingKeys', 'shopDatabaseUrl', 'apiKey', 'smtpUrl', 'webhookUrl', 'paymentUrl'],
     ]);
     expect(text).not.toMatch(/localhost|127\.0\.0\.1/);
   });
@@ -141,7 +142,7 @@ describe('the template', () => {
   it('holds no secret, and asks for secrets as such', () => {
     const parameters = Object.entries(made.parameters as Record<string, { type: string }>);
     const secrets = parameters.filter(([, { type }]) => type === 'securestring').map(([name]) => name);
-    expect(secrets).toEqual(['databaseUrl', 'shopDatabaseUrl', 'signingKeys', 'apiKey', 'smtpUrl']);
+    expect(secrets).toEqual(['signingKeys', 'databaseUrl', 'shopDatabaseUrl', 'apiKey', 'smtpUrl']);
     expect(text).not.toMatch(/SharedAccessKey|listKeys|AccountKey/);
     expect(ofType('Microsoft.ServiceBus/namespaces')[0]!.properties.disableLocalAuth).toBe(true);
     const accounts = ofType('Microsoft.Storage/storageAccounts');
@@ -246,6 +247,17 @@ describe('the template', () => {
       instanceMemoryMB: "[parameters('instanceMemoryMB')]",
       alwaysReady: "[parameters('alwaysReady')]",
     });
+  });
+
+  it('has types that the SDK of Service Bus knows', () => {
+    const checked: SBQueue = queueProperties;
+    expect(checked.requiresDuplicateDetection).toBe(true);
+  });
+
+  it('stands beside the host.json of this repository', () => {
+    expect(readFileSync(join(root, 'host.json'), 'utf8').replaceAll(/\s/g, '')).toBe(
+      hostJson(plan).replaceAll(/\s/g, ''),
+    );
   });
 
   it('has balanced brackets in every expression', () => {

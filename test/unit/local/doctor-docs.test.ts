@@ -13,11 +13,13 @@ import { sqliteChecks } from '../../../local/backends/sqlite/diagnose.ts';
 import { answers } from '../../../local/cli/commands/doctor.ts';
 import { jobChecks, liveKeyChecks, queueChecks, staticKeyChecks } from '../../../local/cli/doctor/checks.ts';
 import { hostChecks, templateChecks } from '../../../local/cli/doctor/deployment.ts';
+import { needChecks } from '../../../local/cli/doctor/template-needs.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../../../docs/doctor.md'), 'utf8');
 
 const checks = [
   ...[[answers], staticKeyChecks, liveKeyChecks, jobChecks, queueChecks, hostChecks, templateChecks],
+  ...needChecks,
   ...[dynamoChecks, redisChecks, postgresChecks, sqliteChecks, beanstalkdChecks, sqsChecks, serviceBusChecks],
 ].flat();
 

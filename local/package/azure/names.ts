@@ -18,10 +18,10 @@ export const ids = {
   tables: inState('tableServices', ''),
   blobs: inState('blobServices', ''),
   table: inState('tableServices/tables', 'jobs'),
-  claims: inState('blobServices/containers', 'claims'),
-  shop: inState('blobServices/containers', 'shop'),
   logs: "resourceId('Microsoft.OperationalInsights/workspaces', concat(parameters('name'), '-logs'))",
   insights: "resourceId('Microsoft.Insights/components', concat(parameters('name'), '-insights'))",
   plan: "resourceId('Microsoft.Web/serverfarms', concat(parameters('name'), '-plan'))",
   site: "resourceId('Microsoft.Web/sites', concat(parameters('name'), '-app'))",
 } as const;
+
+export const containerId = (name: string): string => inState('blobServices/containers', name);

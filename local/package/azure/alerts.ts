@@ -1,4 +1,4 @@
-/** Alerts of Azure Monitor on metrics of the platform. docs/azure.md explains them. */
+/** Alerts of Azure Monitor on metrics of the platform. The page docs/azure.md explains them. */
 
 import { ids, named, parameter } from './names.ts';
 

@@ -3,9 +3,9 @@
  * identity may use the namespace, read its code and keep its state, and nothing else.
  */
 
-import type { SBQueue } from '@azure/arm-servicebus';
 import { alertParameters, alertResources } from './alerts.ts';
-import { ids, named, parameter, stateName, storageName } from './names.ts';
+import { containerId, ids, named, parameter, stateName, storageName } from './names.ts';
+import type { AzurePlan } from './plan.ts';
 
 export const queueProperties = {
   lockDuration: 'PT1M', // messages of a killed host come back after it
@@ -14,18 +14,14 @@ export const queueProperties = {
   duplicateDetectionHistoryTimeWindow: 'PT1H', // longer than a redelivery takes, also behind a long queue
   defaultMessageTimeToLive: 'P14D',
   deadLetteringOnMessageExpiration: true, // expired messages are kept
-} satisfies SBQueue;
+} as const;
 
 /** Retrying one dead letter also locks others, and each lock counts as a delivery. */
-const failedQueue = {
-  ...queueProperties,
-  maxDeliveryCount: 2000,
-  defaultMessageTimeToLive: 'P90D',
-} satisfies SBQueue;
+const failedQueue = { ...queueProperties, maxDeliveryCount: 2000, defaultMessageTimeToLive: 'P90D' };
 
 const location = parameter('location');
 
-const queueResource = (name: string, properties: SBQueue) => ({
+const queueResource = (name: string, properties: object) => ({
   type: 'Microsoft.ServiceBus/namespaces/queues',
   apiVersion: '2024-01-01',
   name: named(`/${name}`),
@@ -33,35 +29,36 @@ const queueResource = (name: string, properties: SBQueue) => ({
   properties,
 });
 
-/**
- * @param queues of the app; each gets another one for failed jobs
- * @param sessions the queues that require sessions
- */
-export function template(queues: readonly string[], sessions: readonly string[] = []) {
-  const text = (description: string, rest: object = {}) => ({
-    type: 'string',
-    metadata: { description },
-    ...rest,
-  });
-  const secret = (description: string, rest: object = {}) => ({
-    type: 'securestring',
-    metadata: { description },
-    ...rest,
-  });
+const text = (description: string, rest: object = {}) => ({
+  type: 'string',
+  metadata: { description },
+  ...rest,
+});
+const secret = (description: string, rest: object = {}) => ({
+  ...text(description, rest),
+  type: 'securestring',
+});
+
+const settingParameter = ({ variable, kind }: AzurePlan['settings'][number]) =>
+  kind === 'parameter'
+    ? text(`The setting ${variable}.`)
+    : secret(`The setting ${variable}.`, kind === 'optional secret' ? { defaultValue: '' } : {});
+
+export function template(plan: AzurePlan) {
+  const { queues, sessions, settings: own, containers } = plan;
   const settings: Record<string, string> = {
     SERVICEBUS_CONNECTION__fullyQualifiedNamespace: "[concat(parameters('name'), '.servicebus.windows.net')]",
     AzureWebJobsStorage__accountName: `[${storageName}]`,
     APPLICATIONINSIGHTS_CONNECTION_STRING: `[reference(${ids.insights}, '2020-02-02').ConnectionString]`,
     APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'Authorization=AAD',
-    DATABASE_URL: parameter('databaseUrl'),
-    SHOP_DATABASE_URL: parameter('shopDatabaseUrl'),
-    TABLE_ENDPOINT: `[reference(${ids.state}, '2023-05-01').primaryEndpoints.table]`,
-    BLOB_ENDPOINT: `[reference(${ids.state}, '2023-05-01').primaryEndpoints.blob]`,
+    ...(plan.hasTable && {
+      TABLE_ENDPOINT: `[reference(${ids.state}, '2023-05-01').primaryEndpoints.table]`,
+    }),
+    ...(containers.length > 0 && {
+      BLOB_ENDPOINT: `[reference(${ids.state}, '2023-05-01').primaryEndpoints.blob]`,
+    }),
     LONGSHORE_SIGNING_KEYS: parameter('signingKeys'),
-    API_KEY: parameter('apiKey'),
-    SMTP_URL: parameter('smtpUrl'),
-    WEBHOOK_URL: parameter('webhookUrl'),
-    PAYMENT_URL: parameter('paymentUrl'),
+    ...Object.fromEntries(own.map(({ variable, parameter: name }) => [variable, parameter(name)])),
     NODE_ENV: 'production',
   };
   return {
@@ -73,17 +70,8 @@ export function template(queues: readonly string[], sessions: readonly string[] 
         maxLength: 40,
       }),
       location: text('Where everything is.', { defaultValue: '[resourceGroup().location]' }),
-      databaseUrl: secret('Of a Postgres for records and keys. Without it they are in a table.', {
-        defaultValue: '',
-      }),
-      shopDatabaseUrl: secret(
-        'Of a Postgres for the orders and customers of the example: each instance has a disk of its own.',
-      ),
-      signingKeys: secret('kid:base64,kid:base64; the first signs.'),
-      apiKey: secret('For enqueueing over HTTP: at least 32 random characters.'),
-      smtpUrl: secret('Where the example sends its mail.'),
-      webhookUrl: text('Where the example sends its webhooks.'),
-      paymentUrl: text('Where the example takes payments.'),
+      signingKeys: secret('LONGSHORE_SIGNING_KEYS: kid:base64,kid:base64; the first signs.'),
+      ...Object.fromEntries(own.map((one) => [one.parameter, settingParameter(one)])),
       mostInstances: {
         type: 'int',
         defaultValue: 40,
@@ -123,7 +111,7 @@ export function template(queues: readonly string[], sessions: readonly string[] 
         }),
         queueResource(`${name}-failed`, failedQueue),
       ]),
-      ...storageResources,
+      ...storageResources(plan),
       {
         type: 'Microsoft.OperationalInsights/workspaces',
         apiVersion: '2023-09-01',
@@ -164,7 +152,7 @@ export function template(queues: readonly string[], sessions: readonly string[] 
           `[${ids.plan}]`,
           `[${ids.namespace}]`,
           `[${ids.storage}]`,
-          `[${ids.state}]`,
+          ...(plan.hasState ? [`[${ids.state}]`] : []),
           `[${ids.insights}]`,
         ],
         properties: {
@@ -191,7 +179,7 @@ export function template(queues: readonly string[], sessions: readonly string[] 
           },
         },
       },
-      rolesDeployment,
+      rolesDeployment(plan),
       ...alertResources(queues),
     ],
   };
@@ -227,33 +215,42 @@ const part = (
 });
 
 /** Leftover payloads: of messages that were never sent, and of dead letters that were discarded or have expired. */
-const leftOver = {
+const leftOver = (container: string) => ({
   policy: {
     rules: [
       {
         name: 'left-over-payloads',
         type: 'Lifecycle',
         definition: {
-          filters: { blobTypes: ['blockBlob'], prefixMatch: ['claims/longshore/claims/'] },
+          filters: { blobTypes: ['blockBlob'], prefixMatch: [`${container}/longshore/claims/`] },
           actions: { baseBlob: { delete: { daysAfterModificationGreaterThan: 120 } } },
         },
       },
     ],
   },
-};
+});
 
-/** Two accounts without keys: one for the Functions host and the app's code, one for the state of jobs and the shop's files. */
-const storageResources = [
-  account(storageName),
-  part(storageName, 'blobServices/containers', 'default/app-package', ids.storage),
-  account(stateName),
-  part(stateName, 'tableServices', 'default', ids.state),
-  part(stateName, 'tableServices/tables', 'default/jobs', ids.tables),
-  part(stateName, 'blobServices', 'default', ids.state),
-  part(stateName, 'blobServices/containers', 'default/claims', ids.blobs),
-  part(stateName, 'blobServices/containers', 'default/shop', ids.blobs),
-  part(stateName, 'managementPolicies', 'default', ids.blobs, leftOver),
-];
+/** Two accounts without keys: one for the Functions host and the app's code, one for the state of jobs and the app's files. */
+function storageResources({ hasTable, hasState, containers, payloads }: AzurePlan) {
+  const table = [
+    part(stateName, 'tableServices', 'default', ids.state),
+    part(stateName, 'tableServices/tables', 'default/jobs', ids.tables),
+  ];
+  const blobs = [
+    part(stateName, 'blobServices', 'default', ids.state),
+    ...containers.map((name) => part(stateName, 'blobServices/containers', `default/${name}`, ids.blobs)),
+  ];
+  return [
+    account(storageName),
+    part(storageName, 'blobServices/containers', 'default/app-package', ids.storage),
+    ...(hasState ? [account(stateName)] : []),
+    ...(hasTable ? table : []),
+    ...(containers.length > 0 ? blobs : []),
+    ...(payloads === null
+      ? []
+      : [part(stateName, 'managementPolicies', 'default', ids.blobs, leftOver(payloads))]),
+  ];
+}
 
 /** The roles of the app's own identity. Their ids are the same everywhere in Azure. */
 export const roles = {
@@ -266,20 +263,21 @@ export const roles = {
   'Monitoring Metrics Publisher': '3913510d-42f4-4e42-8a64-420c390055eb',
 } as const;
 
-const grants: readonly [role: keyof typeof roles, scope: keyof typeof ids][] = [
-  ['Azure Service Bus Data Owner', 'namespace'],
-  ['Storage Blob Data Owner', 'storage'],
-  ['Storage Table Data Contributor', 'table'],
-  ['Storage Blob Data Contributor', 'claims'],
-  ['Storage Blob Data Contributor', 'shop'],
-  ['Monitoring Metrics Publisher', 'insights'],
+type Grant = readonly [role: keyof typeof roles, scope: string];
+
+const grantsOf = ({ hasTable, containers }: AzurePlan): readonly Grant[] => [
+  ['Azure Service Bus Data Owner', ids.namespace],
+  ['Storage Blob Data Owner', ids.storage],
+  ...(hasTable ? [['Storage Table Data Contributor', ids.table] as const] : []),
+  ...containers.map((name): Grant => ['Storage Blob Data Contributor', containerId(name)]),
+  ['Monitoring Metrics Publisher', ids.insights],
 ];
 
-const roleAssignment = ([role, scope]: (typeof grants)[number]) => ({
+const roleAssignment = ([role, scope]: Grant) => ({
   type: 'Microsoft.Authorization/roleAssignments',
   apiVersion: '2022-04-01',
-  name: `[guid(${ids[scope]}, parameters('principalId'), '${roles[role]}')]`,
-  scope: `[${ids[scope]}]`,
+  name: `[guid(${scope}, parameters('principalId'), '${roles[role]}')]`,
+  scope: `[${scope}]`,
   properties: {
     roleDefinitionId: `[subscriptionResourceId('Microsoft.Authorization/roleDefinitions', '${roles[role]}')]`,
     principalId: parameter('principalId'),
@@ -293,11 +291,11 @@ const roleAssignment = ([role, scope]: (typeof grants)[number]) => ({
  * change the identity of an assignment. A name may not depend on values that are known only during the deployment, such as identities. Inside a
  * nested deployment the identity is a parameter, which is allowed.
  */
-const rolesDeployment = {
+const rolesDeployment = (plan: AzurePlan) => ({
   type: 'Microsoft.Resources/deployments',
   apiVersion: '2022-09-01',
   name: named('-roles'),
-  dependsOn: [ids.site, ...grants.map(([, scope]) => ids[scope])].map((id) => `[${id}]`),
+  dependsOn: [ids.site, ...grantsOf(plan).map(([, scope]) => scope)].map((id) => `[${id}]`),
   properties: {
     mode: 'Incremental',
     expressionEvaluationOptions: { scope: 'Inner' },
@@ -309,7 +307,7 @@ const rolesDeployment = {
       $schema: 'https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#',
       contentVersion: '1.0.0.0',
       parameters: { name: { type: 'string' }, principalId: { type: 'string' } },
-      resources: grants.map(roleAssignment),
+      resources: grantsOf(plan).map(roleAssignment),
     },
   },
-};
+});

@@ -1,0 +1,79 @@
+import { resolve } from 'node:path';
+import type { Check } from '../../../core/contract/diagnosis.ts';
+import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { planAws } from '../../package/aws/plan.ts';
+import { needsOfQueues } from '../../settings.ts';
+import { flag } from '../config/flags.ts';
+import { defineCommand, type Input, type Result } from '../definition.ts';
+import { hasSchedule, packagedTemplateAbove, sourcesIn, templateChecks } from '../doctor/deployment.ts';
+import { runChecks, showDiagnosis } from '../doctor/run-checks.ts';
+import { resourcesOf } from '../doctor/template-file.ts';
+import { needChecks } from '../doctor/template-needs.ts';
+import { usage } from '../errors.ts';
+
+const templateFlag = flag('--template <file>', 'the template to look at', (text: string) => text);
+const strictFlag = flag('--strict', 'also exit with 1 for warnings');
+const exits = {
+  0: 'no errors; with --strict no warnings either',
+  1: 'a problem was found, or the command failed',
+};
+const limitMs = 15_000;
+
+const checkAws = defineCommand({
+  path: 'check aws',
+  summary: 'compare a template of CloudFormation with what the app needs on AWS',
+  about:
+    'Says which queues, dead letters, rights and settings the template lacks for the jobs, queues and lanes of the app. Takes JSON and YAML: what osls and the CDK make (by default .serverless/cloudformation-template-update-stack.json), a template of AWS SAM, or what `aws cloudformation get-template` prints. Connects to nothing. Every finding has an id that docs/doctor.md explains. YAML needs the package yaml.',
+  flags: { template: templateFlag, strict: strictFlag },
+  examples: [
+    'longshore check aws',
+    'longshore check aws --template template.yaml',
+    'longshore check aws --template cdk.out/Shop.template.json --strict',
+  ],
+  exits,
+  async run(input) {
+    const { session, io, flags } = input;
+    const { app, path, simulation, deployment } = await session.config();
+    const file = flags.template === undefined ? packagedTemplateAbove(path) : resolve(io.cwd, flags.template);
+    if (file === null)
+      throw usage('Expected --template, and no packaged template is here. Run osls package, or name a file.');
+    const resources = await resourcesOf(file);
+    const sources = sourcesIn(resources);
+    const lanes = deployment?.aws?.lanes ?? simulation?.lanes;
+    const plan = planAws(app, {
+      ...deployment?.aws,
+      ...(lanes && { lanes }),
+      service: deployment?.name ?? 'app',
+      environment: {},
+      installed: [],
+      exports: ['worker', 'schedule'],
+      hasTable: true,
+      readsApiKey: false,
+    });
+    return diagnosed(input, [
+      ...checksOf(needChecks, { plan, resources, sources }),
+      ...checksOf(templateChecks, {
+        app,
+        needsOf: needsOfQueues(app),
+        template: () => sources,
+        isScheduled: () => hasSchedule(resources),
+      }),
+    ]);
+  },
+});
+
+export const checkTemplateCommands = [checkAws];
+
+async function diagnosed(
+  { io, ui, flags }: Pick<Input, 'io' | 'ui'> & { readonly flags: { readonly strict?: boolean | undefined } },
+  checks: readonly Check[],
+): Promise<Result> {
+  const found = await runChecks(checks, io.clock, limitMs);
+  const count = (severity: string) => found.findings.filter((one) => one.severity === severity).length;
+  const [errors, warnings] = [count('error'), count('warning')];
+  return {
+    data: { ...found, errors, warnings },
+    text: showDiagnosis(found, ui, io.isTTY.stdout ? io.columns : null),
+    exit: errors > 0 || (flags.strict === true && warnings > 0) ? 1 : 0,
+  };
+}
