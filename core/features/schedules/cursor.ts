@@ -11,6 +11,8 @@ export interface Cursor {
   /** All times up to this one were enqueued or skipped. */
   readonly at: number;
   readonly lastId: string | null;
+  /** Jobs that it has enqueued; absent = it has no limit. */
+  readonly runs?: number;
   /** The last times without a job, oldest first. */
   readonly skipped?: readonly Skipped[];
   /** Paused since then; absent = not paused. */

@@ -46,12 +46,16 @@ interface Ticked {
   readonly ids: string[];
   /** All times up to this one were enqueued or skipped. */
   readonly at: number;
+  /** It has reached its limit of runs. */
+  readonly isOver: boolean;
 }
 
 /** A schedule created at run time. */
 interface MadeAtRunTime {
   /** Its times begin after that, even if an earlier schedule of the same name has a cursor. */
   readonly since?: number;
+  /** It ends after this many runs. */
+  readonly limit?: number;
   readonly context?: JobContext;
 }
 
@@ -61,7 +65,7 @@ export async function tickOne(
   client: Client,
   schedule: Schedule,
   now: number,
-  { since, context }: MadeAtRunTime = {},
+  { since, limit, context }: MadeAtRunTime = {},
 ): Promise<Ticked | null> {
   const { keys, records } = client.stores;
   if (schedule.overlap === 'skip' && records.recordsDisabled) {
@@ -80,11 +84,12 @@ export async function tickOne(
   }
   // A new schedule starts now: deploying a yearly report must not run last year's.
   let cursor: Cursor = claim.value === null ? { at: since ?? now, lastId: null } : JSON.parse(claim.value);
-  if (since !== undefined && since > cursor.at) {
-    const { pausedAt: _, ...others } = cursor;
+  if (since !== undefined && since >= cursor.at) {
+    const { pausedAt: _, runs: __, ...others } = cursor;
     cursor = { ...others, at: since };
   }
   const ids: string[] = [];
+  const isOver = () => limit !== undefined && (cursor.runs ?? 0) >= limit;
   let kept = false;
   let skipped: Skipped[] = [];
   function skip(one: Skipped): void {
@@ -99,6 +104,7 @@ export async function tickOne(
       : await momentsSince(schedule, cursor.at, now);
     if (without) skip(without);
     for (const dueAt of moments) {
+      if (isOver()) break;
       const at = app.clock.now();
       if (at > heldUntil - holdMs / 2) {
         heldUntil = at + holdMs;
@@ -117,7 +123,7 @@ export async function tickOne(
         name: schedule.name,
         ...(context && { context }),
       });
-      cursor = { ...cursor, at: dueAt, lastId: id };
+      cursor = { ...cursor, at: dueAt, lastId: id, ...(limit && { runs: (cursor.runs ?? 0) + 1 }) };
       ids.push(id);
       app.events.emit({ type: 'schedule.enqueued', schedule: schedule.name, dueAt, id });
     }
@@ -130,7 +136,7 @@ export async function tickOne(
   }
   if (kept && app.events.active)
     app.events.emit({ type: 'schedule.checked', schedule: schedule.name, at: cursor.at });
-  return { ids, at: cursor.at };
+  return { ids, at: cursor.at, isOver: isOver() };
 }
 
 /**

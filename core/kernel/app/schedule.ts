@@ -4,6 +4,7 @@ import { checkName, checkOptions, type OptionKinds } from '../../base/checks.ts'
 import { config, shown } from '../../base/errors.ts';
 import { onDemand } from '../../base/lazy.ts';
 import type { Job } from './job.ts';
+import { endingAt, intervalOf, isEnd, type NextAfter, timingOf } from './timing.ts';
 
 export type PingKind = 'start' | 'success' | 'fail';
 
@@ -24,11 +25,7 @@ export interface Schedule {
   readonly overlap: 'skip' | 'allow';
   readonly missed: 'skip' | 'one' | 'all';
   readonly ping: Ping | null;
-  /**
-   * The first due time after `after` (epoch ms); `null` = there is none any more. Rejects with `CONFIG` if the pattern is invalid or
-   * never comes due, or if the time zone is unknown.
-   */
-  nextAfter(after: number): Promise<number | null>;
+  readonly nextAfter: NextAfter;
 }
 
 export interface ScheduleDefinition<Input> {
@@ -48,6 +45,8 @@ export interface ScheduleDefinition<Input> {
   readonly overlap?: 'skip' | 'allow';
   /** Runs that were due while no worker ticked: `skip` all, run the last `one`, or run `all`. @default 'one' */
   readonly missed?: 'skip' | 'one' | 'all';
+  /** No run is due after this time. @default it never ends */
+  readonly until?: Date;
   /** Reports each run to a monitor: `heartbeat(url)` of `longshore/alerts`, or a function. @default none */
   readonly ping?: Ping;
 }
@@ -61,20 +60,25 @@ const kinds = {
   payload: '',
   overlap: '',
   missed: '',
+  until: '',
   ping: 'function',
 } satisfies OptionKinds<ScheduleDefinition<unknown>>;
 
 /** Defines a schedule. Throws `CONFIG` for invalid options. Pass the schedule to `createApp({ schedules })`. */
 export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Schedule {
   const { name, cron, everyMs, timezone = 'UTC', job, payload, ping = null } = definition;
+  const until = definition.until?.getTime?.();
   const wrong = (expected: string) => config(`Schedule "${name}" expects ${expected}.`);
   checkName("A schedule's name", name);
   checkOptions(`schedule "${name}"`, definition, kinds);
   if ((cron === undefined) === (everyMs === undefined)) {
     throw wrong(`either cron or everyMs, got ${cron === undefined ? 'neither' : 'both'}`);
   }
+  if (definition.until !== undefined && !isEnd(definition.until))
+    throw wrong(`until to be a Date, got ${shown(definition.until)}`);
   const rest = {
     name,
+    timing: timingOf({ cron, everyMs, timezone, until }),
     job: job as Job,
     payload,
     overlap: definition.overlap ?? 'allow',
@@ -82,8 +86,7 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
     ping,
   };
   if (everyMs !== undefined) {
-    const nextAfter = async (after: number) => (Math.floor(after / everyMs) + 1) * everyMs;
-    return { ...rest, timing: `every ${everyMs} ms`, everyMs, nextAfter };
+    return { ...rest, everyMs, nextAfter: endingAt(intervalOf(everyMs), until) };
   }
   if (!fields.test(cron!)) {
     throw wrong(`a cron pattern like "0 2 * * *" or with seconds, got ${shown(cron)}`);
@@ -97,9 +100,8 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
   const pattern = onDemand(async () => (await import('./cron.ts')).patternOf(name, cron!, timezone));
   return {
     ...rest,
-    timing: `${cron} (${timezone})`,
     everyMs: null,
-    nextAfter: async (after) => (await pattern())(after),
+    nextAfter: endingAt(async (after) => (await pattern())(after), until),
   };
 }
 

@@ -10,6 +10,8 @@ export interface StoredScheduleDefinition<Input> extends Omit<ScheduleDefinition
   readonly job: Job<Input>;
   /** Checked against the job's schema now, and again for each job. The whole schedule: at most 64 KiB as JSON. */
   readonly payload: NoInfer<Input>;
+  /** It ends after this many runs, 1 or more. Runs that are skipped, and those of `runNow`, do not count. @default no limit */
+  readonly limit?: number;
   /** The context of every job that the schedule enqueues. */
   readonly context?: JobContext;
 }
@@ -27,11 +29,15 @@ export interface StoredScheduleInfo {
   readonly payload: unknown;
   readonly overlap: 'skip' | 'allow';
   readonly missed: 'skip' | 'one' | 'all';
+  /** No run is due after this time, epoch ms; `null` = it never ends. */
+  readonly until: number | null;
+  /** It ends after this many runs; `null` = no limit. */
+  readonly limit: number | null;
   readonly context: JobContext | null;
   readonly createdAt: number;
   /** When it was last upserted, paused or resumed, epoch ms. */
   readonly changedAt: number;
-  /** When a tick next looks at it, epoch ms; `null` = it is paused, or never comes due again. */
+  /** When a tick next looks at it, epoch ms; `null` = it is paused, has ended, or never comes due again. */
   readonly nextAt: number | null;
   /** When it was paused, epoch ms; `null` = it is not paused. */
   readonly pausedAt: number | null;
@@ -50,7 +56,7 @@ export interface StoredScheduleInfo {
 export interface Schedules {
   /**
    * Creates a schedule, or replaces the one of this name: a missing option gets its default. Due times are counted from now on if it is new or
-   * its `cron`, `everyMs` or `timezone` changes. A paused schedule stays paused. Throws `OPTION` for an invalid definition and for the name of a
+   * its `cron`, `everyMs` or `timezone` changes; then the runs are counted anew, too. A paused schedule stays paused. Throws `OPTION` for an invalid definition and for the name of a
    * schedule in code; `UNKNOWN_JOB`, `PAYLOAD`, `LIMIT`; and `CONFIG` for `overlap: 'skip'` if no records are kept.
    */
   upsert<Input>(definition: StoredScheduleDefinition<Input>): Promise<StoredScheduleInfo>;

@@ -313,12 +313,18 @@ function delayOf(value: unknown, where: string, rules: OptionRules): number {
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
 
-function momentOf(value: unknown, where: string, rules: OptionRules): Date {
+/** `null` = it is no moment in the form of RFC 3339. */
+export function readMoment(value: unknown): Date | null {
   const [, year, month, day] = (typeof value === 'string' && rfc3339.exec(value)) || [];
   const moment = new Date(String(value));
   // `new Date` reads February 30 as March 2.
   const exists = new Date(`${year}-${month}-${day}T00:00:00Z`).getUTCDate() === Number(day);
-  if (year === undefined || !exists || Number.isNaN(moment.getTime())) {
+  return year === undefined || !exists || Number.isNaN(moment.getTime()) ? null : moment;
+}
+
+function momentOf(value: unknown, where: string, rules: OptionRules): Date {
+  const moment = readMoment(value);
+  if (moment === null) {
     const expected = `runAt ${where} to be a moment like 2026-01-31T12:00:00Z (RFC 3339)`;
     throw wrong(expected, shown(value), 'In a query a "+" of an offset is written %2B');
   }

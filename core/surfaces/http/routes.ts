@@ -10,7 +10,7 @@ import { eachOf } from '../../kernel/enqueue/backends.ts';
 import { keeperOf } from '../../operations/resources.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
-import { assertFlat, enqueueMany, enqueueOne, optionsOfChange, rulesOf } from './enqueue.ts';
+import { assertFlat, enqueueMany, enqueueOne, optionsOfChange, readMoment, rulesOf } from './enqueue.ts';
 import { eventsOf } from './events.ts';
 import { openApiOf } from './openapi.ts';
 import { mayUse, type ReadBody, type Run, routedOperations, runOf } from './operations.ts';
@@ -146,19 +146,33 @@ async function readChange(endpoint: Endpoint, call: Call, id: string, found: unk
   return [{ ...change, ...(hasPayload && { payload }) }];
 }
 
-const scheduleMembers = ['job', 'payload', 'cron', 'everyMs', 'timezone', 'overlap', 'missed'];
+const scheduleMembers = [
+  'job',
+  'payload',
+  'cron',
+  'everyMs',
+  'timezone',
+  'overlap',
+  'missed',
+  'until',
+  'limit',
+];
 
 /** The definition, with the tenant and the actor of the caller. */
 async function readSchedule(endpoint: Endpoint, call: Call, name: string) {
   const form = 'a schedule { "job", "payload", "cron" or "everyMs" }';
   const body = await bodyOf(endpoint, call.request, 'a schedule', form, scheduleMembers);
   assertJson(body, 'schedule');
-  const { job: jobName, ...definition } = body;
+  const { job: jobName, until: end, ...definition } = body;
   if (typeof jobName !== 'string') throw unfit(`"job" to be the name of a job, got ${shown(jobName)}`);
   const { job } = rulesOf(endpoint, call, jobName);
   const { tenantId, actorId } = call.caller;
   const context = { ...(tenantId !== null && { tenantId }), ...(actorId !== null && { actorId }) };
-  return [{ ...definition, name, job, ...(Object.keys(context).length > 0 && { context }) }];
+  const until = end === undefined ? undefined : readMoment(end);
+  if (until === null)
+    throw unfit(`"until" to be a moment like 2026-01-31T12:00:00Z (RFC 3339), got ${shown(end)}`);
+  const more = { ...(until && { until }), ...(Object.keys(context).length > 0 && { context }) };
+  return [{ ...definition, name, job, ...more }];
 }
 
 const unfit = (expected: string): Refusal => new Refusal(422, 'REQUEST', `Expected ${expected}.`);

@@ -8,7 +8,7 @@ import { eachOf, keepsSchedules, scoped } from '../../../core/kernel/enqueue/bac
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import type { Operator } from '../../../core/operations/types.ts';
 import { flag } from '../config/flags.ts';
-import { duration, given, integer, name, oneOf, words } from '../config/values.ts';
+import { duration, given, integer, moment, name, oneOf, words } from '../config/values.ts';
 import { type Command, defineCommand, someAway } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { type Column, count, span, type Ui, when } from '../output/ui.ts';
@@ -254,6 +254,8 @@ const upsert = defineCommand({
     timezone: flag('--timezone <zone>', 'IANA name, for --cron (UTC)', words),
     overlap: flag('--overlap <policy>', 'allow or skip', overlapOf),
     missed: flag('--missed <policy>', 'one, all or skip', missedOf),
+    until: flag('--until <moment>', 'no run is due after it, like 2030-01-31T18:00:00Z', moment),
+    limit: flag('--limit <n>', 'it ends after this many runs', integer(1)),
     tenant: flag('--tenant <id>', 'the tenant of its jobs', words),
   },
   examples: [
@@ -269,12 +271,12 @@ const upsert = defineCommand({
         'UNKNOWN_JOB',
         `The app has no job "${jobName}".${hint(jobName, app.jobs.keys())}`,
       );
-    const { cron, every: everyMs, timezone, overlap, missed, tenant } = flags;
+    const { cron, every: everyMs, timezone, overlap, missed, until, limit, tenant } = flags;
     if (cron === undefined && everyMs === undefined) throw usage('Expected --cron or --every, got neither.');
     if (flags.payload === undefined) throw usage('Expected --payload with the payload as JSON, got none.');
     const made = await (await session.operator()).schedules.upsert({
       ...{ name: wanted, job, payload: await payloadOf({ io }, flags.payload) },
-      ...given({ cron, everyMs, timezone, overlap, missed }),
+      ...given({ cron, everyMs, timezone, overlap, missed, until, limit }),
       ...(tenant !== undefined && { context: { tenantId: tenant } }),
     });
     const next = made.nextAt === null ? (made.pausedAt === null ? 'never' : 'paused') : when(made.nextAt);

@@ -163,6 +163,8 @@ describe('schedules made at run time', () => {
     expect(await upsert('greeet', '--every', '1h', ...payload)).toContain('Did you mean');
     expect(await upsert('greet', ...payload)).toContain('Expected --cron or --every, got neither.');
     expect(await upsert('greet', '--cron', 'soon', ...payload)).toContain('"soon"');
+    expect(await upsert('greet', '--every', '1h', '--until', 'soon', ...payload)).toContain("'soon'");
+    expect(await upsert('greet', '--every', '1h', '--limit', '0', ...payload)).toContain("'0'");
     expect(await upsert('greet', '--every', '1h', '--payload', '{"name":7}')).toContain('name');
     expect(await upsert('greet', '--every', '1h', '--cron', '0 * * * *', ...payload)).toContain('--cron');
     const inCode = await cli(cwd, ['schedule', 'upsert', 'hourly', 'greet', '--every', '1h', ...payload]);

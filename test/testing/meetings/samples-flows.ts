@@ -219,6 +219,8 @@ function schedule(overlap: 'allow' | 'skip', takesMs: number): Sample {
         name,
         everyMs,
         overlap,
+        until: new Date(self.client.app.clock.now() + 60 * everyMs),
+        limit: 4,
         job: named(self),
         payload: { label: name },
       });

@@ -111,4 +111,6 @@ export const sampleOf: Readonly<Record<Option, SampleName | `none, because ${str
   timezone: 'stored schedule',
   missed: 'stored schedule',
   overlap: 'overlap: skip',
+  until: 'stored schedule',
+  limit: 'stored schedule',
 };

@@ -196,3 +196,27 @@ describe('a definition', () => {
     expect(message).toMatch(/^A schedule's name must match \/\^\[A-Za-z0-9\._-\]\{1,128\}\$\/, got ".*"\.$/);
   });
 });
+
+describe('until', () => {
+  it('is the last possible time of a pattern and of an interval', async () => {
+    const until = new Date('2026-07-03T02:00:00Z');
+    const from = '2026-07-01T02:00:00Z';
+    expect(await moments({ cron: '0 2 * * *', until }, from, 9)).toEqual([
+      '2026-07-02T02:00',
+      '2026-07-03T02:00',
+    ]);
+    expect(await moments({ everyMs: 86_400_000, until }, from, 9)).toEqual([
+      '2026-07-02T00:00',
+      '2026-07-03T00:00',
+    ]);
+    expect(schedule({ cron: '0 2 * * *', until }).timing).toBe(
+      '0 2 * * * (UTC) until 2026-07-03T02:00:00.000Z',
+    );
+  });
+
+  it('is a Date', async () => {
+    expect(await refusalText(() => schedule({ everyMs: 1_000, until: '2026' as never }))).toContain(
+      'until to be a Date, got "2026"',
+    );
+  });
+});

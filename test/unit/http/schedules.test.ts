@@ -67,6 +67,16 @@ describe('/schedules', () => {
     expect((await b.send('/schedules/daily-7', as(keys.acme))).status).toBe(404);
   });
 
+  it('takes the end of a schedule', async () => {
+    const b = bench();
+    const until = '2030-01-31T12:00:00.000Z';
+    const made = await b.send('/schedules/daily-7', put({ ...daily, until, limit: 3 }));
+    expect(made.body).toMatchObject({ until, limit: 3 });
+    for (const wrong of [{ until: 'soon' }, { until: '2030-02-30T12:00:00Z' }, { limit: 0 }])
+      expect((await b.send('/schedules/daily-8', put({ ...daily, ...wrong }))).status).toBeGreaterThan(399);
+    expect((await b.send('/schedules/daily-8', as(keys.acme))).status).toBe(404);
+  });
+
   it('shows to nobody what is another tenant’s or of another job, and lets nobody take it over', async () => {
     const b = bench();
     await b.send('/schedules/mine', put(daily));

@@ -24,14 +24,15 @@ export async function showStored(
   if (!info) return null;
   const job = client.app.jobs.get(info.job);
   if (!job) return { info, history: null, next: [] };
-  const { cron, everyMs, timezone, pausedAt } = info;
-  const timing = { timezone, ...(cron !== null && { cron }), ...(everyMs !== null && { everyMs }) };
+  const { cron, everyMs, timezone, until, pausedAt } = info;
+  const end = until !== null && { until };
+  const timing = { timezone, ...end, ...(cron !== null && { cron }), ...(everyMs !== null && { everyMs }) };
   const schedule = scheduleOf(name, timing, job);
   const found = await historyOf(client, schedule, { max, pausedSince: pausedAt });
   // The row has the due time: the cursor may belong to a removed schedule of the same name.
   const history = { ...found, nextAt: info.nextAt };
   const next: number[] = [];
-  let at = pausedAt === null ? await schedule.nextAfter(client.app.clock.now()) : null;
+  let at = info.nextAt === null ? null : await schedule.nextAfter(client.app.clock.now());
   for (; at !== null && next.length < mostNext; at = await schedule.nextAfter(at)) next.push(at);
   return { info, history, next };
 }

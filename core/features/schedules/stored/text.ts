@@ -11,6 +11,7 @@ import { patternOf } from '../../../kernel/app/cron.ts';
 import type { Job } from '../../../kernel/app/job.ts';
 import type { Schedule } from '../../../kernel/app/schedule.ts';
 import type { StoredScheduleInfo } from '../../../kernel/app/stored-schedule.ts';
+import { endingAt, intervalOf, timingOf } from '../../../kernel/app/timing.ts';
 
 /** Members without a value are absent. */
 export interface Definition {
@@ -21,6 +22,9 @@ export interface Definition {
   readonly payload?: unknown;
   readonly overlap: 'skip' | 'allow';
   readonly missed: 'skip' | 'one' | 'all';
+  /** Epoch ms. */
+  readonly until?: number;
+  readonly limit?: number;
   readonly context?: JobContext;
   readonly createdAt: number;
   readonly changedAt: number;
@@ -91,7 +95,7 @@ export const hasSameTiming = (a: Partial<Definition>, b: Partial<Definition>): b
  * invalid definition.
  */
 export function scheduleOf(name: string, definition: Partial<Omit<Definition, 'job'>>, job: Job): Schedule {
-  const { cron, everyMs, timezone = 'UTC', payload, overlap = 'allow', missed = 'one' } = definition;
+  const { cron, everyMs, timezone = 'UTC', payload, overlap = 'allow', missed = 'one', until } = definition;
   const wrong = (expected: string) => config(`Schedule "${name}" expects ${expected}.`);
   if ((cron === undefined) === (everyMs === undefined))
     throw wrong(`either cron or everyMs, got ${cron === undefined ? 'neither' : 'both'}`);
@@ -99,15 +103,11 @@ export function scheduleOf(name: string, definition: Partial<Omit<Definition, 'j
   if (!timezone.trim()) throw wrong(`an IANA time zone, got ${shown(timezone)}. Leave it out for UTC`);
   const rest = { name, timing: timingOf(definition), job, payload, overlap, missed, ping: null };
   if (everyMs !== undefined) {
-    const nextAfter = async (after: number) => (Math.floor(after / everyMs) + 1) * everyMs;
-    return { ...rest, everyMs, nextAfter };
+    return { ...rest, everyMs, nextAfter: endingAt(intervalOf(everyMs), until) };
   }
   const pattern = patternOf(name, cron!, timezone);
-  return { ...rest, everyMs: null, nextAfter: async (after) => pattern(after) };
+  return { ...rest, everyMs: null, nextAfter: endingAt(async (after) => pattern(after), until) };
 }
-
-const timingOf = ({ cron, everyMs, timezone = 'UTC' }: Partial<Omit<Definition, 'job'>>): string =>
-  everyMs === undefined ? `${cron} (${timezone})` : `every ${everyMs} ms`;
 
 export function jobOf({ jobs }: Pick<App, 'jobs'>, name: string, job: string): Job {
   const found = jobs.get(job);
@@ -128,9 +128,13 @@ export function infoOf(app: Signing, row: StoredSchedule): StoredScheduleInfo {
   }
   const { cron = null, everyMs = null, timezone = 'UTC', job, payload, overlap, missed } = definition;
   const { context = null, createdAt, changedAt, pausedAt = null, failure = null } = definition;
+  const { until = null, limit = null } = definition;
   const timing = timingOf(definition);
   const facts = { createdAt, changedAt, nextAt, pausedAt, failure };
-  return { ...{ name, timing, cron, everyMs, timezone, job, payload, overlap, missed, context }, ...facts };
+  return {
+    ...{ name, timing, cron, everyMs, timezone, job, payload, overlap, missed, until, limit, context },
+    ...facts,
+  };
 }
 
 /** Shows nothing from the text, because its author is unknown. */
@@ -138,7 +142,15 @@ function refusedInfo({ name, nextAt }: StoredSchedule, error: Error, now: number
   // Without keys the text cannot be verified, which is not a fault of the row.
   if (!(error instanceof LongshoreError) || error.code === 'CONFIG') throw error;
   const timing = { timing: 'refused', cron: null, everyMs: null, timezone: 'UTC' };
-  const jobs = { job: '', payload: null, overlap: 'allow', missed: 'one', context: null } as const;
+  const jobs = {
+    job: '',
+    payload: null,
+    overlap: 'allow',
+    missed: 'one',
+    until: null,
+    limit: null,
+    context: null,
+  } as const;
   const times = { createdAt: now, changedAt: now, nextAt, pausedAt: null };
   const failure = { at: now, since: Math.min(nextAt ?? now, now), code: error.code, message: error.message };
   return { name, ...timing, ...jobs, ...times, failure };

@@ -125,7 +125,8 @@ async function enqueueMoments({ app, client, now }: Ticking, name: string, defin
   const home = homeOf(client, job);
   if (!home) return 'left'; // another process ticks it
   const schedule = scheduleOf(name, definition, job);
-  const { since, context } = definition;
-  const ticked = await tickOne(app, home, schedule, now, { since, ...(context && { context }) });
-  return ticked && { ids: ticked.ids, nextAt: await schedule.nextAfter(ticked.at) };
+  const { since, limit, context } = definition;
+  const own = { since, ...(limit && { limit }), ...(context && { context }) };
+  const ticked = await tickOne(app, home, schedule, now, own);
+  return ticked && { ids: ticked.ids, nextAt: ticked.isOver ? null : await schedule.nextAfter(ticked.at) };
 }

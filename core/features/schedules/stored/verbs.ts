@@ -11,6 +11,7 @@ import type {
   StoredScheduleDefinition,
   StoredScheduleInfo,
 } from '../../../kernel/app/stored-schedule.ts';
+import { isEnd } from '../../../kernel/app/timing.ts';
 import { eachOf, homeOf } from '../../../kernel/enqueue/backends.ts';
 import type { Client } from '../../../kernel/enqueue/client.ts';
 import { checkJob, prepare } from '../../../kernel/enqueue/prepare.ts';
@@ -19,7 +20,7 @@ import { type Definition, definitionOf, hasSameTiming, infoOf, jobOf, rowOf, sch
 
 const kinds = {
   ...{ name: '', cron: '', everyMs: '', timezone: '', job: '', payload: '', overlap: '', missed: '' },
-  context: '',
+  ...{ until: '', limit: '', context: '' },
 } satisfies OptionKinds<StoredScheduleDefinition<unknown>>;
 
 /** Writers of one schedule rarely collide. */
@@ -204,7 +205,7 @@ async function checked(given: StoredScheduleDefinition<unknown>, client: Client)
   try {
     if (typeof given !== 'object' || given === null)
       throw wrong(`a schedule like { name, cron, job, payload }, got ${shown(given)}`);
-    const { name, cron, everyMs, timezone, job, payload, context } = given;
+    const { name, cron, everyMs, timezone, job, payload, until, limit, context } = given;
     if (!isName(name)) throw wrong(`the name of a schedule to match ${namePattern}, got ${shown(name)}`);
     checkOptions(`schedule "${name}"`, given, kinds);
     for (const [what, text] of Object.entries({ cron, timezone }))
@@ -215,15 +216,21 @@ async function checked(given: StoredScheduleDefinition<unknown>, client: Client)
     if (everyMs !== undefined) checkInteger(`everyMs of schedule "${name}"`, everyMs, 1_000);
     checkPolicy(name, 'overlap', given.overlap, ['skip', 'allow']);
     checkPolicy(name, 'missed', given.missed, ['skip', 'one', 'all']);
+    if (until !== undefined && !isEnd(until))
+      throw wrong(`until of schedule "${name}" to be a Date, got ${shown(until)}`);
+    if (limit !== undefined) checkInteger(`limit of schedule "${name}"`, limit, 1);
     checkJob(client, job);
-    const { job: _, ...timing } = given;
-    const { overlap, missed, nextAfter } = scheduleOf(name, timing, job);
+    const { job: _, until: __, ...timing } = given;
+    const end = until && { until: until.getTime() };
+    const { overlap, missed, nextAfter } = scheduleOf(name, { ...timing, ...end }, job);
     await nextAfter(client.app.clock.now());
     return {
       ...(cron !== undefined && { cron }),
       ...(everyMs !== undefined && { everyMs }),
       ...(timezone !== undefined && { timezone }),
       ...(payload !== undefined && { payload }),
+      ...end,
+      ...(limit !== undefined && { limit }),
       ...(context !== undefined && { context }),
       ...{ job: job.name, overlap, missed },
     };
@@ -260,7 +267,8 @@ async function renewed(
     ...(pausedAt !== undefined && { pausedAt }),
   };
   if (pausedAt !== undefined) return rowOf(app, name, definition, null);
-  const nextAt = goesOn ? row!.nextAt : await scheduleOf(name, definition, job).nextAfter(now);
+  // A schedule that has ended may go on with another end.
+  const nextAt = (goesOn ? row!.nextAt : null) ?? (await scheduleOf(name, definition, job).nextAfter(now));
   return rowOf(app, name, definition, nextAt);
 }
 
