@@ -2,12 +2,12 @@
 
 import { systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
+import { door } from '../../../core/base/lazy.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import { keyStore, textKeys } from '../../../core/kit/records/keys.ts';
 import { defaultRetention, recordStore } from '../../../core/kit/records/store.ts';
 import { sectionOf } from '../../../core/kit/texts/section.ts';
 import { mostPerSecondOfItem, mostSlotsOfItem, storesOf } from '../../../core/kit/texts/stores.ts';
-import { dynamoDiagnosis, migrateTable } from './migrate.ts';
 import { dynamoRecords } from './records.ts';
 import { type DynamoStoreOptions, type DynamoTableOptions, openDynamo } from './sdk.ts';
 import { dynamoTable } from './table.ts';
@@ -15,6 +15,8 @@ import { dynamoTexts } from './texts.ts';
 
 export type { DynamoStoreOptions, DynamoTableOptions } from './sdk.ts';
 export { type DynamoTable, dynamoTable } from './table.ts';
+
+const operating = door(() => import('./migrate.ts'));
 
 /**
  * Opens no connection and loads no SDK before the first use. The table must exist: see `createDynamoTable()` and `dynamoTable()`. Times are read
@@ -26,8 +28,8 @@ export function dynamoStore(
   check(options, 'dynamoStore()');
   return {
     ...openStores(options),
-    migrate: () => migrateTable(options),
-    diagnose: async () => dynamoDiagnosis(options),
+    migrate: async () => operating(({ migrateTable }) => migrateTable(options)),
+    diagnose: async () => operating(({ dynamoDiagnosis }) => dynamoDiagnosis(options)),
   };
 }
 

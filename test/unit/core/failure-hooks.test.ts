@@ -1,12 +1,11 @@
 /** `onError` and `onDeadLetter`: who is called, with what, and that nothing they do is felt by a job. */
 
 import { describe, expect, it } from 'vitest';
+import { PermanentError } from '../../../core/base/errors.ts';
+import type { JobFailure } from '../../../core/contract/outcome.ts';
 import { createApp } from '../../../core/features/table.ts';
 import type { Job } from '../../../core/kernel/app/job.ts';
 import { fixed } from '../../../core/kernel/app/retry.ts';
-import '../../../core/kernel/attempt/call-hooks.ts'; // loaded on demand, which would take real time
-import { PermanentError } from '../../../core/base/errors.ts';
-import type { JobFailure } from '../../../core/contract/outcome.ts';
 import { hooksEnded } from '../../../core/kernel/attempt/failure-hooks.ts';
 import { createRun } from '../../../core/kernel/attempt/run.ts';
 import { type BenchOptions, bench, envelope, job, startMs } from './kit.ts';

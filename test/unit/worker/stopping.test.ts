@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import '../../../core/kernel/attempt/call-hooks.ts'; // loaded on demand, which would take real time
 import type { WorkerSummary } from '../../../core/index.ts';
 import { createBench, settle } from './kit.ts';
 
