@@ -1,16 +1,11 @@
-/** Writes the files beside the code: README, docs, llms.txt, units, rules for alerts. */
+/** Writes the files beside the code: README, docs, llms.txt, rules for alerts. */
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { type Manifest, repositoryOf } from './manifest.ts';
 
 /** Copied as they are. */
-const copied = [
-  'LICENSE',
-  'infra/monitoring',
-  'infra/selfhost/longshore-worker@.service',
-  'infra/selfhost/supervisord.conf',
-];
+const copied = ['LICENSE', 'infra/monitoring'];
 
 /** Each command prints its own page, and the other one is a table for those who change features. */
 const left = ['cli.md', 'crossings.md'];

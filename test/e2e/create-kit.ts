@@ -54,7 +54,7 @@ export async function startMachine() {
   /** Never rejects for an exit code. The timeout only ends what hangs. */
   async function run(line: string, cwd = folder, more: NodeJS.ProcessEnv = {}): Promise<Ended> {
     const [program = '', ...args] = line.split(' ');
-    const options = { cwd, env: { ...env, ...more }, timeout: 110_000 };
+    const options = { cwd, env: { ...env, ...more }, timeout: 110_000, maxBuffer: 2 ** 26 };
     return execute(program, args, options).then(
       (ended) => ({ code: 0, ...ended }),
       (error) => ({ code: error.code ?? 1, stdout: error.stdout, stderr: error.stderr }),
@@ -84,6 +84,8 @@ const withoutNpm = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
 export interface Running {
   readonly child: ChildProcess;
   output(): string;
+  /** Resolves with its exit code. */
+  readonly ended: Promise<number | null>;
   /** Resolves when the output matches. Rejects if the program ends before. */
   seen(pattern: RegExp): Promise<RegExpExecArray>;
   /** To it and to all programs that it has started, as a terminal does. */
@@ -110,6 +112,7 @@ function watched(child: ChildProcess): Running {
   return {
     child,
     output: () => output,
+    ended,
     async seen(pattern) {
       for (;;) {
         const found = pattern.exec(output);

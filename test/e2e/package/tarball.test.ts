@@ -29,8 +29,6 @@ describe('the tarball', () => {
       'infra/monitoring/grafana-dashboard.json',
       'infra/monitoring/longshore.rules.yml',
       'infra/monitoring/prometheus.yml',
-      'infra/selfhost/longshore-worker@.service',
-      'infra/selfhost/supervisord.conf',
     ];
     expect(files).toEqual(expect.arrayContaining([...papers, ...deployed, 'docs/tutorial.md']));
     const code = /^(core|functions|local|test\/testing|types|shared)\/[\w/-]+\.(js|d\.ts)$/;

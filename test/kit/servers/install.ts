@@ -17,6 +17,8 @@ const needs: Readonly<Record<string, () => unknown>> = {
   postgresql: newestOfMachine,
   prometheus: findPrometheus,
   python3: () => findProgram('python3'),
+  supervisor: () => findProgram('supervisord'),
+  systemd: () => findProgram('systemd-analyze'),
   'redis-server': () => findProgram('redis-server', 'valkey-server'),
 };
 
