@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { BuildOptions, Metafile, Plugin } from 'esbuild';
 import { config } from '../../core/base/errors.ts';
 
@@ -58,7 +58,7 @@ export async function bundle(entry: string, folder: string, options: BundleOptio
     logLevel: 'silent',
   } satisfies BuildOptions;
   const { metafile } = await build(settings).catch((cause: unknown) => {
-    throw notBundled(cause);
+    throw notBundled(cause, dirname(entry));
   });
   const inputs = Object.keys(metafile.inputs).map((path) => resolve(path));
   refuseNative(inputs);
@@ -111,11 +111,11 @@ interface EsbuildMessage {
   readonly location: { readonly file: string; readonly line: number } | null;
 }
 
-function notBundled(cause: unknown): unknown {
+function notBundled(cause: unknown, folder: string): unknown {
   const { errors: [first] = [] } = cause as { errors?: readonly EsbuildMessage[] };
   if (!first) return cause;
   const { text, location } = first;
-  const where = location ? ` (${location.file}, line ${location.line})` : '';
+  const where = location ? ` (${relative(folder, resolve(location.file))}, line ${location.line})` : '';
   const [, native] = /No loader is configured for "\.node" files: (.*)/.exec(text) ?? [];
   if (native !== undefined) return nativeCode(packageIn(native) ?? native);
   const [, missing] = /Could not resolve "([^"]+)"/.exec(text) ?? [];

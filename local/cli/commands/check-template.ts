@@ -1,11 +1,20 @@
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Check } from '../../../core/contract/diagnosis.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { planAws } from '../../package/aws/plan.ts';
+import { templateFile } from '../../package/azure/names.ts';
+import { planAzure } from '../../package/azure/plan.ts';
 import { needsOfQueues } from '../../settings.ts';
 import { flag } from '../config/flags.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
-import { hasSchedule, packagedTemplateAbove, sourcesIn, templateChecks } from '../doctor/deployment.ts';
+import { armChecks, armResources } from '../doctor/azure-template.ts';
+import {
+  hasSchedule,
+  hostJsonChecks,
+  packagedTemplateAbove,
+  sourcesIn,
+  templateChecks,
+} from '../doctor/deployment.ts';
 import { runChecks, showDiagnosis } from '../doctor/run-checks.ts';
 import { resourcesOf } from '../doctor/template-file.ts';
 import { needChecks } from '../doctor/template-needs.ts';
@@ -62,7 +71,35 @@ const checkAws = defineCommand({
   },
 });
 
-export const checkTemplateCommands = [checkAws];
+const checkAzure = defineCommand({
+  path: 'check azure',
+  summary: 'compare an ARM template and host.json with what the app needs on Azure',
+  about:
+    'Says which queues, rights and settings the template lacks for the queues of the app, and looks at the host.json beside the config. Takes an ARM template in JSON: what longshore package azure writes (by default azure.template.json beside the config), `az bicep build` makes, or `az group export` prints. Connects to nothing. Every finding has an id that docs/doctor.md explains.',
+  flags: { template: templateFlag, strict: strictFlag },
+  examples: ['longshore check azure', 'longshore check azure --template main.json --strict'],
+  exits,
+  async run(input) {
+    const { session, io, flags } = input;
+    const { app, path, deployment } = await session.config();
+    const { sessions, containers = [] } = deployment?.azure ?? {};
+    const file =
+      flags.template === undefined ? join(dirname(path), templateFile) : resolve(io.cwd, flags.template);
+    const plan = planAzure(app, {
+      environment: {},
+      containers,
+      sessions,
+      hasTable: false,
+      hasPayloads: false,
+    });
+    return diagnosed(input, [
+      ...checksOf(armChecks, { plan, resources: armResources(file) }),
+      ...hostJsonChecks(app, dirname(path)),
+    ]);
+  },
+});
+
+export const checkTemplateCommands = [checkAws, checkAzure];
 
 async function diagnosed(
   { io, ui, flags }: Pick<Input, 'io' | 'ui'> & { readonly flags: { readonly strict?: boolean | undefined } },

@@ -281,11 +281,7 @@ interface HostFacts {
  * @param template path of a template that replaces the packaged one
  */
 export function deploymentChecks(app: App, folder: string, template: string | undefined): Check[] {
-  const checks: Check[] = [];
-  if (above(folder, 'host.json') !== null) {
-    const settings = () => hostSettings(folder) as HostSettings & { path: string };
-    checks.push(...checksOf(hostChecks, { app, settings }));
-  }
+  const checks = hostJsonChecks(app, folder);
   const packaged = template ?? above(folder, packagedTemplate);
   if (packaged !== null) {
     const facts = {
@@ -300,6 +296,13 @@ export function deploymentChecks(app: App, folder: string, template: string | un
     checks.push({ id: 'aws.template', severity: 'note', look: () => ({ because }) });
   }
   return checks;
+}
+
+/** None where there is no host.json. */
+export function hostJsonChecks(app: App, folder: string): Check[] {
+  if (above(folder, 'host.json') === null) return [];
+  const settings = () => hostSettings(folder) as HostSettings & { path: string };
+  return checksOf(hostChecks, { app, settings });
 }
 
 /** The template that osls has made, beside the config or above it. */

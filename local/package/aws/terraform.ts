@@ -59,10 +59,16 @@ function hcl(value: Value, indent: string): string {
   }
   const entries = Object.entries(value);
   const keys = entries.map(([name]) => (/^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name)));
-  const widest = Math.max(0, ...keys.map(({ length }) => length));
-  const lines = entries.map(
-    ([, member], i) => `${inner}${keys[i]!.padEnd(widest)} = ${hcl(member, inner)}\n`,
-  );
+  const texts = entries.map(([, member]) => hcl(member, inner));
+  /** As `terraform fmt` aligns them: neighbours in one line each. */
+  const widthAt = (i: number): number => {
+    if (texts[i]!.includes('\n')) return 0;
+    let [from, to] = [i, i];
+    while (from > 0 && !texts[from - 1]!.includes('\n')) from--;
+    while (to < texts.length - 1 && !texts[to + 1]!.includes('\n')) to++;
+    return Math.max(...keys.slice(from, to + 1).map(({ length }) => length));
+  };
+  const lines = texts.map((text, i) => `${inner}${keys[i]!.padEnd(widthAt(i))} = ${text}\n`);
   return `{\n${lines.join('')}${indent}}`;
 }
 

@@ -25,3 +25,5 @@ export const ids = {
 } as const;
 
 export const containerId = (name: string): string => inState('blobServices/containers', name);
+
+export const templateFile = 'azure.template.json';

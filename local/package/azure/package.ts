@@ -10,6 +10,7 @@ import { manifest, refuseChanged, replaceBundle, writeFiles } from '../files.ts'
 import type { AzureDeployment } from '../options.ts';
 import { readsIn, settingsIn } from '../settings.ts';
 import { hostJson } from './host-json.ts';
+import { templateFile } from './names.ts';
 import { type AzurePlan, given, planAzure } from './plan.ts';
 import { template } from './template.ts';
 
@@ -34,7 +35,6 @@ export interface AzurePackaged {
 
 /** The function app's folder in that of the template. */
 export const codeFolder = 'dist/azure';
-export const templateFile = 'azure.template.json';
 
 /** Throws `CONFIG` before anything is written. */
 export async function packageAzure(request: AzureRequest): Promise<AzurePackaged> {

@@ -163,6 +163,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('package aws --out lambda --template sam');
   await tell('check aws --template lambda/template.yaml');
   await tell('package azure --out azure');
+  await tell('check azure --template azure/azure.template.json');
   await tell('simulate lambda functions.ts --exit-when-idle');
   await tell('move --from config --to sqlite:moved.db');
   await tell('simulate functions main.ts --exit-when-idle --port 0');

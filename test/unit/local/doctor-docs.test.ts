@@ -11,6 +11,7 @@ import { postgresChecks } from '../../../local/backends/postgres/diagnose.ts';
 import { redisChecks } from '../../../local/backends/redis/diagnose.ts';
 import { sqliteChecks } from '../../../local/backends/sqlite/diagnose.ts';
 import { answers } from '../../../local/cli/commands/doctor.ts';
+import { armChecks } from '../../../local/cli/doctor/azure-template.ts';
 import { jobChecks, liveKeyChecks, queueChecks, staticKeyChecks } from '../../../local/cli/doctor/checks.ts';
 import { hostChecks, templateChecks } from '../../../local/cli/doctor/deployment.ts';
 import { needChecks } from '../../../local/cli/doctor/template-needs.ts';
@@ -20,6 +21,7 @@ const page = readFileSync(resolve(import.meta.dirname, '../../../docs/doctor.md'
 const checks = [
   ...[[answers], staticKeyChecks, liveKeyChecks, jobChecks, queueChecks, hostChecks, templateChecks],
   ...needChecks,
+  ...armChecks,
   ...[dynamoChecks, redisChecks, postgresChecks, sqliteChecks, beanstalkdChecks, sqsChecks, serviceBusChecks],
 ].flat();
 
