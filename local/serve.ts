@@ -1,9 +1,8 @@
 /** Serves an HTTP handler on a port, with limits for slow clients, large requests and many connections. */
 
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { serve } from 'srvx/node';
 import { checkInteger } from '../core/base/checks.ts';
 import { config, shown } from '../core/base/errors.ts';
 import { toError } from '../core/base/failure.ts';
@@ -45,6 +44,7 @@ export async function serveHttp(handler: HttpHandler, options: ServeOptions): Pr
   const settings = settingsOf(handler, options);
   const { port, host, maxConnections, drainMs } = settings;
   let closing: Promise<void> | null = null;
+  const { serve } = await import('srvx/node'); // loads node:http, which takes longer than all of Longshore
   const server = serve({
     port,
     hostname: host,
@@ -144,6 +144,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
     return;
   }
   const status = statusOf[error.code ?? ''] ?? 400;
+  const title = process.getBuiltinModule('node:http').STATUS_CODES[status];
   const detail =
     status === 408
       ? 'The request took too long. Send it without pauses.'
@@ -152,13 +153,13 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
         : 'Expected a request in HTTP/1.1, got something else. Use an HTTP client.';
   const body = JSON.stringify({
     type: 'urn:longshore:error:REQUEST',
-    title: STATUS_CODES[status],
+    title,
     status,
     detail,
     code: 'REQUEST',
   });
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `HTTP/1.1 ${status} ${title}`,
     'Connection: close',
     'Content-Type: application/problem+json',
     'X-Content-Type-Options: nosniff',

@@ -1,6 +1,6 @@
 /** Runs a worker, the scheduler tick and logging in one process, with a clean stop. */
 
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { checkOptions, type OptionKinds } from '../core/base/checks.ts';
 import { latestMs } from '../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
@@ -14,7 +14,7 @@ import { type WorkerOptions, type WorkerSummary, workerKinds } from '../core/ker
 import type { Worker } from '../core/kernel/worker/state.ts';
 import { connect } from '../core/routing/connect.ts';
 import { type EachWorkerOptions, startWorker } from '../core/routing/worker.ts';
-import { createHttpHandler, type HttpOptions } from '../core/surfaces/http/index.ts';
+import type { HttpOptions } from '../core/surfaces/http/index.ts';
 import { logTo } from './log.ts';
 import type { LocalMetricsOptions } from './prometheus/serve.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
@@ -76,12 +76,13 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
   }
   checkOptions<object>('startLocal()', options, isBackend(options.backend) ? kinds : eachKinds);
   const {
-    logger = pino({ name: 'longshore' }),
+    logger: given,
     schedules = true,
     http: httpOptions,
     metrics: metricsOptions = false,
     ...workerOptions
   } = options;
+  const logger = given ?? (await import('pino')).pino({ name: 'longshore' });
   for (const job of app.jobs.values()) {
     const why = unsendable(job);
     if (why !== null) throw config(why);
@@ -198,6 +199,7 @@ async function startHttp(
   options: GivenHttp,
   logger: Logger | false,
 ): Promise<LocalHttp & Pick<HttpServer, 'close'>> {
+  const { createHttpHandler } = await import('../core/surfaces/http/index.ts');
   const handler = createHttpHandler(client, options);
   const { developmentToken } = handler;
   const server = await serveHttp(handler, options);

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,6 +25,16 @@ describe('an installed package', () => {
   it.each(subpaths)('lets %s be imported', async (subpath) => {
     const names = await runModule(`console.log(Object.keys(await import('${subpath}')).join())`);
     expect(names.trim()).not.toBe('');
+  });
+
+  it('leads in a stack trace to a named function and a short line', async () => {
+    const stack = await runModule(`
+      import { createApp } from 'longshore';
+      try { createApp({ jobs: [], job: 1 }); } catch (error) { console.log(error.stack); }`);
+    const [, file, line] = /at checkOptions \(file:\/\/(.*\.js):(\d+):\d+\)/.exec(stack)!;
+    const text = readFileSync(file!, 'utf8').split('\n')[Number(line) - 1]!;
+    expect(text.length).toBeLessThan(500);
+    expect(stack).toContain('at createApp (');
   });
 
   it('lets CommonJS require every entry', async () => {
@@ -91,6 +101,21 @@ describe('an installed package', () => {
       const { status, headers } = await handler(new Request('http://localhost' + script));
       console.log(status, headers.get('content-type'));`);
     expect(printed.trim()).toMatch(/^200 text\/javascript/);
+  });
+
+  it.each([
+    ['@redis/client', 'redis', 'redis://127.0.0.1:1'],
+    ['pg', 'postgres', 'postgres://127.0.0.1:1/x'],
+  ])('says how to install %s where it is missing', async (driver, name, url) => {
+    const printed = await runModule(`
+      import { registerHooks } from 'node:module';
+      registerHooks({ resolve: (name, context, next) => next(name === '${driver}' ? 'no-such-package' : name, context) });
+      const { ${name} } = await import('longshore/local/${name}');
+      const backend = ${name}('${url}');
+      const take = { queues: ['default'], max: 1, leaseMs: 1000, waitMs: 0 };
+      await backend.fetch(take).catch(({ code, message }) => console.log(code, message));
+      await backend.close();`);
+    expect(printed).toBe(`CONFIG The package ${driver} is not installed. Run npm install ${driver}.\n`);
   });
 
   it('says what a simulation needs that is not installed', async () => {

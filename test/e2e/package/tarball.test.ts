@@ -49,12 +49,6 @@ describe('the tarball', () => {
     expect(files.filter((file) => told.some((word) => read(file).includes(word)))).toEqual([]);
   });
 
-  it('keeps names and short lines, so that a stack trace leads to the place', () => {
-    const lines = read('core/bundle.js').split('\n');
-    expect(lines.filter((line) => line.length > 500)).toEqual([]);
-    expect(lines.join('')).toContain('class LongshoreError extends Error');
-  });
-
   it('asks of its users only what it needs at run time', () => {
     const checkoutOnly = ['private', 'scripts', 'allowScripts', 'devDependencies', 'optionalDependencies'];
     expect(
