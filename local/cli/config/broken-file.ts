@@ -104,3 +104,11 @@ export function similarFile(message: string): string {
   const near = nearest(basename(wanted), readdirSync(folder));
   return near === null ? ` There is no such file in ${folder}.` : ` Did you mean ${join(folder, near)}?`;
 }
+
+/** The module that lacks an export, as it was imported, if it is CommonJS: Node knows only some of its members by name. */
+export function commonJsModule(message: string, urls: readonly string[]): string | null {
+  const wanted = /^The requested module '([^']+)'/.exec(message)?.[1];
+  const url = urls.findLast((one) => wanted !== undefined && one.endsWith(`/${basename(wanted)}`));
+  if (url === undefined || !url.startsWith('file:')) return null;
+  return /\bexports\b\s*[.=]/.test(readFileSync(fileURLToPath(url), 'utf8')) ? wanted! : null;
+}

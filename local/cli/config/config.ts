@@ -15,7 +15,7 @@ import type { FunctionsSimulationConfig } from '../../simulate/functions/options
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf, usage, wrongConfig } from '../errors.ts';
 import type { Io } from '../io.ts';
-import { similarFile, spotOf, watchLoads } from './broken-file.ts';
+import { commonJsModule, similarFile, spotOf, watchLoads } from './broken-file.ts';
 
 export interface Config {
   readonly path: string;
@@ -61,9 +61,10 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
     module = withDefault(await import(/* @vite-ignore */ pathToFileURL(path).href));
   } catch (cause) {
     const spot = spotOf(cause, loads.urls);
-    if (!spot) throw broken(shown, cause);
+    const todo = remedy(cause, loads.urls);
+    if (!spot) throw broken(shown, cause, todo);
     const column = spot.column === null ? '' : `, column ${spot.column}`;
-    throw broken(relative(io.cwd, spot.path), cause, `line ${spot.line}${column}: `);
+    throw broken(relative(io.cwd, spot.path), cause, todo, `line ${spot.line}${column}: `);
   } finally {
     loads.end();
   }
@@ -211,17 +212,18 @@ function isBackend(value: unknown): value is QueueBackend {
   return typeof backend?.name === 'string' && verbs.every((verb) => typeof verb === 'function');
 }
 
-function broken(shown: string, cause: unknown, where = ''): CliError {
+function broken(shown: string, cause: unknown, todo: string, where = ''): CliError {
   const code = longshoreCode(cause);
   const message = messageOf(cause)
     .split('\n')[0]!
     .replace(/^\S+\.json: /, '')
     .replace(/\.?$/, '.');
   const what = code === null ? message : `${code}: ${message}`;
-  return wrong(`${shown} could not be loaded: ${where}${what}${remedy(cause)}`, cause);
+  return wrong(`${shown} could not be loaded: ${where}${what}${todo}`, cause);
 }
 
-function remedy(cause: unknown): string {
+/** @param urls the files that were loaded */
+function remedy(cause: unknown, urls: readonly string[]): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   const message = messageOf(cause);
   const lacking = /Cannot find package '((?:@[^/']+\/)?[^/']+)/.exec(message)?.[1];
@@ -232,7 +234,7 @@ function remedy(cause: unknown): string {
   if (code === 'ERR_IMPORT_ATTRIBUTE_MISSING')
     return " Write import data from './data.json' with { type: 'json' }.";
   if (/outside a module|Unexpected token 'export'/.test(message)) {
-    return ' Set "type": "module" in package.json (npm pkg set type=module) or call it longshore.config.mts.';
+    return ' Set "type": "module" in package.json (npm pkg set type=module), or give the file the ending .mts.';
   }
   const missing = /(require|module|exports) is not defined in ES module scope/.exec(message)?.[1];
   if (missing !== undefined) {
@@ -242,6 +244,9 @@ function remedy(cause: unknown): string {
     return ' Node runs TypeScript by erasing types: no enum, namespace or parameter property.';
   }
   if (/does not provide an export named/.test(message)) {
+    const module = commonJsModule(message, urls);
+    if (module !== null)
+      return ` ${module} is CommonJS: import the whole of it, and take the member from that.`;
     return ' A type needs `import type`, because Node erases types one file at a time.';
   }
   return '';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configNames } from '../../../local/cli/config/config.ts';
-import { cli, imports, json, project, shopConfig } from './kit.ts';
+import { cli, imports, json, project, root, shopConfig } from './kit.ts';
 import { runCli } from './spawned.ts';
 
 const app = `const app = createApp({ jobs: [defineJob({ name: 'a', payload: z.object({}), handle() {} })] });`;
@@ -182,6 +182,14 @@ const broken: readonly [what: string, files: Record<string, string>, says: strin
     /^longshore\.config\.ts could not be loaded: line 1, column 10: .* does not provide an export named 'help'/,
   ],
   [
+    'is CommonJS, so Node does not know its members by name',
+    {
+      'lib/help.cts': 'module.exports = { help: 1 };',
+      'longshore.config.ts': "export { help } from './lib/help.cts';",
+    },
+    /does not provide an export named 'help'\. \.\/lib\/help\.cts is CommonJS: import the whole of it/,
+  ],
+  [
     'throws',
     { 'lib/help.ts': "\n\n  throw new Error('no DATABASE_URL');\nexport const help = 1;" },
     'lib/help.ts could not be loaded: line 3, column 9: no DATABASE_URL.',
@@ -216,6 +224,34 @@ describe('a config that', () => {
     expect({ ended, stdout, code: error.code }).toEqual({ ended: exit, stdout: '', code });
     expect(error.message).toMatch(says);
     expect(error.message).not.toContain('hunter2');
+  });
+});
+
+describe('the config of a CommonJS package', () => {
+  const definitions = `const { createApp, defineJob } = require('${root}/core/index.ts');
+    const { memory } = require('${root}/local/backends/memory/index.ts');
+    const payload = { '~standard': { version: 1, vendor: 'own', validate: (value) => ({ value }) } };
+    const app = createApp({ jobs: [defineJob({ name: 'a', payload, handle() {} })] });`;
+
+  it.each([
+    ['module.exports', 'longshore.config.cjs', 'module.exports = { app, backend: () => memory() };'],
+    ['exports', 'longshore.config.js', 'exports.app = app; exports.backend = memory();'],
+  ])('exports with %s in %s', async (_, name, text) => {
+    const cwd = project({ 'package.json': '{"type":"commonjs"}', [name]: `${definitions}\n${text}` });
+    const { code, stdout, stderr } = await runCli(cwd, 'status --json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout).queues).toMatchObject([{ queue: 'default' }]);
+  });
+
+  it('imports jobs in CommonJS from longshore.config.mts', async () => {
+    const cwd = project({
+      'package.json': '{"type":"commonjs"}',
+      'jobs.cjs': `${definitions}\nmodule.exports = { app, memory };`,
+      'longshore.config.mts': `import jobs from './jobs.cjs';
+        export const { app } = jobs;
+        export const backend = () => jobs.memory();`,
+    });
+    expect((await runCli(cwd, 'status --json')).code).toBe(0);
   });
 });
 
