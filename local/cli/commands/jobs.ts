@@ -158,8 +158,9 @@ const showJob = defineCommand({
     'Shows its actor, why it waits, every attempt with its worker, its stored steps, the log of its handler, and the place in your code where it failed. --payload prints the payload if it is still stored; values under names that look like secrets are masked. Payloads of completed jobs are stored only with keepPayload: true.',
   args: idArgs,
   flags: { payload: flag('--payload', 'print the payload, masked') },
+  watched: true,
   examples: [
-    'longshore jobs show 0199a1b2-c3d4-7e5f',
+    'longshore jobs show 0199a1b2-c3d4-7e5f --watch',
     'longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --payload --json',
   ],
   exits: { 3: 'no such job, or its record has been deleted' },

@@ -309,3 +309,27 @@ describe('status --watch', () => {
     }
   });
 });
+
+describe('jobs show --watch', () => {
+  it('shows the progress of a job', async () => {
+    const cwd = project();
+    const { data } = await json(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
+    const id = String(data!.id);
+    const clock = createVirtualClock(now);
+    const gone = new AbortController();
+    let text = '';
+    const stdout = new Writable({
+      write(chunk, _, done) {
+        text += String(chunk);
+        done();
+      },
+    });
+    const ended = cli(cwd, ['jobs', 'show', id, '--watch'], { clock, hungUp: gone.signal, stdout });
+    await expect.poll(() => text).toContain('pending');
+    await runsAt(cwd, id, { done: 3, total: 6, message: 'page 3' });
+    clock.advance(2_000);
+    await expect.poll(() => text).toContain('page 3 (3 of 6)');
+    gone.abort();
+    await ended;
+  });
+});
