@@ -9,7 +9,7 @@ export async function checkSettings(app: App, { admin }: QueueBackend): Promise<
   return (await admin?.check?.(needsOfQueues(app))) ?? null;
 }
 
-export function needsOfQueues({ jobs }: App): (queue: string) => QueueNeeds {
+export function needsOfQueues({ jobs }: Pick<App, 'jobs'>): (queue: string) => QueueNeeds {
   return (queue) => {
     const own = [...jobs.values()].filter((job) => job.queue === queue);
     return {

@@ -1,5 +1,9 @@
 /** `export const deployment` of a longshore.config.ts: what the app itself does not say about its deployment. */
 
+import { checkOptions } from '../../core/base/checks.ts';
+import { config, shown } from '../../core/base/errors.ts';
+import { didYouMean } from '../../core/base/nearest.ts';
+
 /**
  * A variable of the environment that your own code reads.
  * - `secret`: a reference to a secret of the stage
@@ -19,6 +23,8 @@ export interface DeploymentConfig {
 }
 
 export interface AwsDeployment {
+  /** The `backendName` given to `lambda()`, if the app has several backends. @default 'default' */
+  readonly backendName?: string;
   /** The file that exports what `lambda()` gives; relative to the config. @default the entry of `simulation`, or functions.ts */
   readonly entry?: string;
   /** The lanes given to `sqs()`. @default the lanes of `simulation` */
@@ -44,6 +50,8 @@ export interface FunctionDeployment {
 export type AzureSetting = 'secret' | 'optional secret' | 'parameter';
 
 export interface AzureDeployment {
+  /** The `backendName` given to `azure()`, if the app has several backends. @default 'default' */
+  readonly backendName?: string;
   /** The file that calls `azure()`; relative to the config. @default the entry of `simulation.functions`, or main.ts */
   readonly entry?: string;
   /** @default each variable that your own files read is a secret */
@@ -52,4 +60,37 @@ export interface AzureDeployment {
   readonly containers?: readonly string[];
   /** The queues given as `sessions` to `azure()`. @default those that order their groups */
   readonly sessions?: readonly string[];
+}
+
+/** Throws `CONFIG` for an option that there is not. */
+export function checkDeployment(deployment: DeploymentConfig): void {
+  checkOptions('the deployment', deployment, { name: '', installed: '', aws: '', azure: '' });
+  const { aws = {}, azure = {} } = deployment;
+  const both = { backendName: '', entry: '', environment: '' } as const;
+  checkOptions('aws of the deployment', aws, { ...both, lanes: '', functions: '' });
+  checkOptions('azure of the deployment', azure, { ...both, containers: '', sessions: '' });
+  checkSettings('aws', aws.environment, ['secret', 'parameter', 'bucket', 'bucket to read']);
+  checkSettings('azure', azure.environment, ['secret', 'optional secret', 'parameter']);
+  for (const [name, options] of Object.entries(aws.functions ?? {})) {
+    const kinds = { queues: '', environment: '', sendsTo: '', usesInstalled: 'boolean' } as const;
+    checkOptions(`function "${name}" of the deployment`, options, kinds);
+    checkSettings(`function "${name}"`, options.environment, [
+      'secret',
+      'parameter',
+      'bucket',
+      'bucket to read',
+    ]);
+  }
+}
+
+function checkSettings(
+  of: string,
+  settings: Readonly<Record<string, string>> = {},
+  kinds: readonly string[],
+): void {
+  for (const [name, kind] of Object.entries(settings))
+    if (!kinds.includes(kind))
+      throw config(
+        `Expected ${name} in the environment of ${of} to be one of ${kinds.join(', ')}, got ${shown(kind)}.${didYouMean(kind, kinds)}`,
+      );
 }

@@ -4,6 +4,7 @@ import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { planAws } from '../../package/aws/plan.ts';
 import { templateFile } from '../../package/azure/names.ts';
 import { planAzure } from '../../package/azure/plan.ts';
+import { partOn } from '../../package/part.ts';
 import { needsOfQueues } from '../../settings.ts';
 import { flag } from '../config/flags.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
@@ -49,7 +50,7 @@ const checkAws = defineCommand({
     const resources = await resourcesOf(file);
     const sources = sourcesIn(resources);
     const lanes = deployment?.aws?.lanes ?? simulation?.lanes;
-    const plan = planAws(app, {
+    const plan = planAws(partOn(app, deployment?.aws?.backendName), {
       ...deployment?.aws,
       ...(lanes && { lanes }),
       service: deployment?.name ?? 'app',
@@ -85,7 +86,7 @@ const checkAzure = defineCommand({
     const { sessions, containers = [] } = deployment?.azure ?? {};
     const file =
       flags.template === undefined ? join(dirname(path), templateFile) : resolve(io.cwd, flags.template);
-    const plan = planAzure(app, {
+    const plan = planAzure(partOn(app, deployment?.azure?.backendName), {
       environment: {},
       containers,
       sessions,

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Packaged, TemplateName } from '../../package/aws/package.ts';
+import { kebab } from '../../package/names.ts';
 import type { DeploymentConfig } from '../../package/options.ts';
 import type { Config } from '../config/config.ts';
 import { flag } from '../config/flags.ts';
@@ -153,10 +154,12 @@ function describe({ plan, startBytes, written }: Packaged, out: string): string 
   return [
     `${join(out, 'dist/functions')}: ${functions}; ${bytes(startBytes)} are loaded at the start.`,
     describeWritten(written, out),
-    ...(secrets.size > 0 ? [`Secrets besides the signing keys: ${[...secrets].join(', ')}.`] : []),
+    `Secrets: ${['LONGSHORE_SIGNING_KEYS', ...secrets].map((name) => `${plan.service}/<stage>/${secretName(name)}`).join(', ')}.`,
     ...(plan.installed.length > 0 ? [installFirst(out, 'dist/functions', 'arm64')] : []),
   ].join('\n');
 }
+
+const secretName = (variable: string): string => kebab(variable.replace(/^LONGSHORE_/, ''));
 
 const describeWritten = (written: readonly string[], out: string): string =>
   written.length > 0

@@ -10,7 +10,7 @@ import type { App } from '../../../core/kernel/app/app.ts';
 import { type Backends, isBackend as isOne, queuesOn } from '../../../core/kernel/enqueue/backends.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
 import type { DashboardAuthorize } from '../../../core/surfaces/dashboard/index.ts';
-import type { DeploymentConfig } from '../../package/options.ts';
+import { checkDeployment, type DeploymentConfig } from '../../package/options.ts';
 import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf, usage, wrongConfig } from '../errors.ts';
@@ -86,6 +86,7 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
     throw wrong(
       `Expected the deployment of ${shown} to be an object like { aws: { entry: './functions.ts' } }, got ${kindOf(deployment)}.`,
     );
+  if (deployment !== undefined) checkDeployment(deployment as DeploymentConfig);
   if (
     dashboard !== undefined &&
     typeof (dashboard as Partial<DashboardConfig> | null)?.authorize !== 'function'

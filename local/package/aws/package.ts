@@ -8,6 +8,7 @@ import type { App } from '../../../core/kernel/app/app.ts';
 import { type Bundle, bundle, mainFile } from '../bundle.ts';
 import { manifest, refuseChanged, replaceBundle, writeFiles } from '../files.ts';
 import type { AwsDeployment } from '../options.ts';
+import { partOn } from '../part.ts';
 import { readsIn, settingsIn } from '../settings.ts';
 import { cdkFiles } from './cdk.ts';
 import { type AwsPlan, apiKey, given, planAws } from './plan.ts';
@@ -55,7 +56,7 @@ export async function packageAws(request: PackageRequest): Promise<Packaged> {
     const bundled = await bundle(entry, temporary, { node: 24, installed });
     const hasTable = readsIn(bundled.ownTexts, 'dynamoStore');
     refuseMissing(bundled);
-    const plan = planAws(app, {
+    const plan = planAws(partOn(app, request.backendName), {
       ...request,
       environment: request.environment ?? settingsIn(bundled.ownTexts, [...given, apiKey]),
       exports: bundled.exports,

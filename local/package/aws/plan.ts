@@ -1,10 +1,10 @@
 /** The needs of an app on AWS, computed from its queues, jobs and limits. Every template is a rendering of this plan. */
 
 import { config } from '../../../core/base/errors.ts';
-import type { App } from '../../../core/kernel/app/app.ts';
 import { needsOfQueues } from '../../settings.ts';
 import { idOf, kebab } from '../names.ts';
 import type { AwsDeployment, FunctionDeployment, Setting, Settings } from '../options.ts';
+import type { AppPart } from '../part.ts';
 
 export interface AwsPlan {
   /** Begins every name, with the stage after it. */
@@ -96,7 +96,7 @@ export interface Asked extends Pick<AwsDeployment, 'lanes' | 'functions'> {
 }
 
 /** Throws `CONFIG` for an app that AWS cannot run so. */
-export function planAws(app: App, asked: Asked): AwsPlan {
+export function planAws(app: AppPart, asked: Asked): AwsPlan {
   const { service, exports, lanes = {}, functions: given = {}, environment, installed } = asked;
   if (!exports.includes('worker'))
     throw config(
@@ -184,7 +184,10 @@ interface WorkerQueues {
 }
 
 /** Which worker function takes which queues. */
-function workersOf(app: App, given: Readonly<Record<string, FunctionDeployment>>): Map<string, WorkerQueues> {
+function workersOf(
+  app: AppPart,
+  given: Readonly<Record<string, FunctionDeployment>>,
+): Map<string, WorkerQueues> {
   const workers = new Map<string, WorkerQueues>();
   const taken = new Map<string, string>();
   for (const [name, options] of Object.entries(given)) {
@@ -213,7 +216,7 @@ function workersOf(app: App, given: Readonly<Record<string, FunctionDeployment>>
 }
 
 /** Half as long again as the longest job, and at most a minute more: a job that begins late also has its time. */
-function timeoutOf(app: App, queues: readonly string[]): number {
+function timeoutOf(app: AppPart, queues: readonly string[]): number {
   const jobs = [...app.jobs.values()].filter(({ queue }) => queues.includes(queue));
   const longest = jobs.toSorted((a, b) => b.timeoutMs - a.timeoutMs)[0];
   const longestS = Math.ceil((longest?.timeoutMs ?? 0) / 1000);
@@ -226,7 +229,7 @@ function timeoutOf(app: App, queues: readonly string[]): number {
 }
 
 function queuePlans(
-  app: App,
+  app: AppPart,
   queue: string,
   lanes: readonly string[],
   worker: string,
@@ -260,7 +263,7 @@ function queuePlans(
 }
 
 /** A function runs at least one job. More functions than jobs may run at once would only take turns at the limit. */
-function concurrencyOf(app: App, queue: string): number | null {
+function concurrencyOf(app: AppPart, queue: string): number | null {
   const limits = app.queueRules.get(queue)?.limits ?? [];
   const slots = limits.flatMap(({ kind, keyOf, slots }) =>
     kind === 'concurrency' && keyOf === null ? [slots] : [],
@@ -282,7 +285,7 @@ function deadLettersOf(queue: string, queues: readonly QueuePlan[]): DeadLetters
   };
 }
 
-const orderOf = (app: App, { deadLetters }: QueuePlan): number =>
+const orderOf = (app: AppPart, { deadLetters }: QueuePlan): number =>
   app.queues.findIndex((queue) => deadLettersName(queue) === deadLetters);
 
 /** Throws `CONFIG` for two queues of one name, and for a name that is too long. */

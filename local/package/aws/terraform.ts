@@ -74,7 +74,7 @@ function hcl(value: Value, indent: string): string {
 
 const head = ({ service, functions, hasTable }: AwsPlan): string => `
 # The functions, queues and state of ${service} on AWS, written by \`longshore package aws --template terraform\`. It is yours now.
-# \`terraform apply -var stage=prod\` deploys it. The numbers belong together: \`longshore check aws\` compares them with the app.
+# \`terraform apply -var stage=prod\` deploys it. The numbers belong together: docs/aws.md of Longshore says how.
 
 terraform {
   required_version = ">= 1.5"

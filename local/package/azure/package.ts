@@ -8,6 +8,7 @@ import type { App } from '../../../core/kernel/app/app.ts';
 import { bundle, mainFile } from '../bundle.ts';
 import { manifest, refuseChanged, replaceBundle, writeFiles } from '../files.ts';
 import type { AzureDeployment } from '../options.ts';
+import { partOn } from '../part.ts';
 import { readsIn, settingsIn } from '../settings.ts';
 import { hostJson } from './host-json.ts';
 import { templateFile } from './names.ts';
@@ -49,7 +50,7 @@ export async function packageAzure(request: AzureRequest): Promise<AzurePackaged
       throw config(
         `The functions need ${needed.join(', ')}, which is not installed. Run npm install ${needed.join(' ')}.`,
       );
-    const plan = planAzure(app, {
+    const plan = planAzure(partOn(app, request.backendName), {
       environment: request.environment ?? (settingsIn(bundled.ownTexts, given) as Record<string, 'secret'>),
       containers: request.containers ?? [],
       sessions: request.sessions,

@@ -1,9 +1,9 @@
 /** The needs of an app on Azure, computed from its queues and jobs. host.json and the template are renderings of this plan. */
 
 import { config } from '../../../core/base/errors.ts';
-import type { App } from '../../../core/kernel/app/app.ts';
 import { camel } from '../names.ts';
 import type { AzureDeployment, AzureSetting } from '../options.ts';
+import type { AppPart } from '../part.ts';
 
 export interface AzurePlan {
   readonly queues: readonly string[];
@@ -48,7 +48,7 @@ export interface Asked extends Required<Pick<AzureDeployment, 'environment' | 'c
 
 /** Throws `CONFIG` for an app that Azure cannot run so. */
 export function planAzure(
-  app: App,
+  app: AppPart,
   { environment, containers, sessions, hasTable, hasPayloads }: Asked,
 ): AzurePlan {
   const ordered = app.queues.filter((queue) => app.queueRules.get(queue)?.order != null);

@@ -28,7 +28,9 @@ describe('longshore package aws', { timeout: 300_000 }, () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/worker, schedule, enqueue; \d+ KB are loaded at the start/);
     expect(stdout).toMatch(/Written: serverless\.yml, serverless\/roles\.yml, serverless\/alarms\.yml/);
-    expect(stdout).toContain('Secrets besides the signing keys: SMTP_URL, API_KEY.');
+    expect(stdout).toContain(
+      'Secrets: shop/<stage>/signing-keys, shop/<stage>/smtp-url, shop/<stage>/api-key.',
+    );
     const { service, functions } = parse(read('serverless.yml'), { merge: true, logLevel: 'silent' });
     expect(service).toBe('shop');
     expect(functions.worker).toMatchObject({ handler: 'dist/functions/main.worker', timeout: 360 });

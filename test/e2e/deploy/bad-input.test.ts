@@ -99,6 +99,42 @@ describe('longshore package refuses', () => {
       },
       /takes queue "x", which the app does not have/,
     ],
+    [
+      'an isolated job',
+      {
+        'longshore.config.ts': config(
+          "defineJob({ name: 'a', payload: z.null(), isolate: 'thread', module: import.meta.url, handle() {} })",
+        ),
+      },
+      /Job "a" is isolated, and a bundle of functions has no file/,
+    ],
+    [
+      'a backend without queues',
+      {
+        'longshore.config.ts': config(
+          job(''),
+          '',
+          "export const deployment = { aws: { backendName: 'x' } };",
+        ),
+      },
+      /No queue of the app belongs to backend "x"/,
+    ],
+    [
+      'an option that there is not',
+      { 'longshore.config.ts': config(job(''), '', 'export const deployment = { aws: { lane: {} } };') },
+      /Unknown option "lane" of aws of the deployment.*Did you mean "lanes"\?/,
+    ],
+    [
+      'a kind of setting that there is not',
+      {
+        'longshore.config.ts': config(
+          job(''),
+          '',
+          "export const deployment = { aws: { environment: { A: 'secrets' } } };",
+        ),
+      },
+      /Expected A in the environment of aws to be one of secret, .*got "secrets"/,
+    ],
   ])('%s', async (_, files, text) => {
     expect(await refused(files)).toMatch(text);
   });
@@ -154,4 +190,16 @@ it('longshore package takes an app with top-level await, because its bundle is a
     'functions.ts': `const later = await Promise.resolve(1);\n${functions}export { later };`,
   });
   expect(await cli(folder, ['package', 'aws'])).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('longshore package leaves out the queues of other backends', async () => {
+  const jobs = `${job('')}, defineJob({ name: 'b', queue: 'fast', backend: 'fast', payload: z.null(), handle() {} })`;
+  const backends = 'export const backend = { default: () => memory(), fast: () => memory() };';
+  const folder = project({
+    'longshore.config.ts': config(jobs).replace('export const backend = () => memory();', backends),
+    'functions.ts': functions,
+  });
+  const { code, stdout, stderr } = await cli(folder, ['package', 'aws', '--json']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(JSON.parse(stdout).queues).toEqual(['default']);
 });
