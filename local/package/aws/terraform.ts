@@ -112,6 +112,7 @@ locals {
   }
 }
 
+# The state of Terraform then has these secrets as plain text: let few people read it.
 data "aws_secretsmanager_secret_version" "of" {
   for_each  = toset(${hcl(['signing-keys', ...secretsOf(functions)], '  ')})
   secret_id = "\${local.secrets}/\${each.key}"

@@ -81,3 +81,28 @@ describe('longshore package aws', { timeout: 300_000 }, () => {
     expect(read('serverless.yml')).toContain('memorySize: 512');
   });
 });
+
+describe('without a package that it needs', { timeout: 300_000 }, () => {
+  it.each([
+    [
+      'dynalite',
+      'simulate lambda functions.ts',
+      /^CONFIG: The functions keep their state in DynamoDB\. Run npm install --save-dev dynalite/,
+    ],
+    ['@aws-sdk/client-s3', 'package aws --template none', null],
+    [
+      '@aws-sdk/client-dynamodb',
+      'package aws',
+      /^CONFIG: The functions need @aws-sdk\/client-dynamodb, .* Run npm install @aws-sdk\/client-dynamodb\.\n$/,
+    ],
+    ['@aws-sdk/client-sqs', 'package aws', /^CONFIG: The functions need .*@aws-sdk\/client-sqs, /],
+    ['esbuild', 'package aws', /^CONFIG: .*npm install --save-dev --ignore-scripts esbuild\.\n$/],
+  ])('%s: says what to install, or goes on where the app does not use it', async (name, line, text) => {
+    shop.remove(name);
+    const { code, stderr } = await shop.longshore(line, {
+      LONGSHORE_SIGNING_KEYS: `k:${Buffer.alloc(32, 7).toString('base64')}`,
+    });
+    if (text === null) expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    else expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(text) });
+  });
+});
