@@ -64,7 +64,7 @@ async function toTexts(dynamo: Dynamo, clock: Clock): Promise<boolean> {
   let found = false;
   async function bring(partition: string, write: (item: Item, stores: Derived) => Promise<unknown>) {
     for (;;) {
-      const page = await dynamo.call('migrating', (api) => api.query({ partition, max: 1_000 }));
+      const { items: page } = await dynamo.call('migrating', (api) => api.query({ partition, max: 1_000 }));
       if (page.length === 0) return;
       found = true;
       const pks = page.map(({ pk }) => pk as string);
@@ -117,7 +117,7 @@ export function dynamoDiagnosis(options: DynamoTableOptions): Check[] {
     expiryAttribute: () => look('DescribeTimeToLive', (api) => api.expiryAttribute()),
     isOld: () =>
       look('Query', async (api, dynamo) => {
-        const pages = oldPartitions.map((partition) => api.query({ partition, max: 1 }));
+        const pages = oldPartitions.map(async (partition) => (await api.query({ partition, max: 1 })).items);
         const { limits } = storesOf(dynamoTexts(dynamo), systemClock);
         return (await Promise.all([...pages, oldHolds(limits!)])).some(({ length }) => length > 0);
       }),

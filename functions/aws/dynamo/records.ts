@@ -3,7 +3,7 @@ import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
-import { type Index, pageIn } from '../../../core/kit/records/pages.ts';
+import { type Entry, type Index, pageIn } from '../../../core/kit/records/pages.ts';
 import { finalStatuses, pastOf, shardOf, statuses } from '../../../core/kit/records/partitions.ts';
 import { agesFrom, isDead, type RecordRow } from '../../../core/kit/records/row.ts';
 import type { Past, RecordQuery, RecordTable, Versioned } from '../../../core/kit/records/store.ts';
@@ -81,7 +81,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
       await dynamo.call('purging', (api) =>
         forEach([...finalStatuses, pending].flatMap(partitionsOf), async (partition) => {
           const values = { ':past': pastOn(statusOf(partition), past), ':now': now };
-          const items = await api.query({ partition, where, values, max: stepSize });
+          const { items } = await api.query({ partition, where, values, max: stepSize });
           // Removes only the version that was just read: the dead letter may have been retried since.
           const ids = items.map(({ pk }) => idOf(pk as string));
           await forEach(await read(ids), async ({ row, version }) => {
@@ -113,6 +113,12 @@ const isSortKey = (text: string): boolean => /^\d{16,}#/.test(text);
 /** Sorts after the keys of all times. */
 const lastSortKey = ':';
 
+const entryOf = ({ pk, [sortKey]: place }: Item, stops: boolean): Entry => ({
+  id: idOf(pk as string),
+  position: place as string,
+  stops,
+});
+
 /** The index entries that match time, status, queue and job of the query. */
 function entriesOf(dynamo: Dynamo, query: RecordQuery, past: Past): Index['next'] {
   const { queue, job, status, createdFrom = 0, createdBefore = Infinity } = query;
@@ -140,12 +146,10 @@ function entriesOf(dynamo: Dynamo, query: RecordQuery, past: Past): Index['next'
       ),
     );
     const entries = found
-      .flat()
-      .map(({ pk, [sortKey]: place, more }) => ({
-        id: idOf(pk as string),
-        position: place as string,
-        stops: more !== undefined,
-      }))
+      .flatMap(({ items, stoppedAt }) => [
+        ...items.map((item) => entryOf(item, false)),
+        ...(stoppedAt ? [entryOf(stoppedAt, true)] : []),
+      ])
       .filter(({ position }) => position < before)
       .sort((a, b) => (a.position < b.position ? 1 : -1));
     const stop = entries.findIndex(({ stops }) => stops);

@@ -23,10 +23,16 @@ export interface IndexQuery {
   readonly values?: Item;
   /** The most matches to return. @default all */
   readonly max?: number;
-  /** The most requests. If there is more, the last item has the attribute `more` and may not match. @default any number */
+  /** The most requests. @default any number */
   readonly mostRequests?: number;
   /** First sort key first. @default false */
   readonly forward?: boolean;
+}
+
+export interface IndexPage {
+  readonly items: readonly Item[];
+  /** Where the query stopped after `mostRequests`: an item that may not match. Later ones were not looked at. `null` = it did not stop. */
+  readonly stoppedAt: Item | null;
 }
 
 /** The requests that Longshore makes. */
@@ -88,7 +94,7 @@ async function openApi(options: DynamoTableOptions) {
       max,
       mostRequests = Number.POSITIVE_INFINITY,
       forward = false,
-    }: IndexQuery): Promise<Item[]> {
+    }: IndexQuery): Promise<IndexPage> {
       const most = max ?? Number.POSITIVE_INFINITY;
       const found: Item[] = [];
       const names = { '#partition': partitionKey, '#sort': sortKey, ...namesIn(where) };
@@ -116,9 +122,10 @@ async function openApi(options: DynamoTableOptions) {
         );
         found.push(...(answer.Items ?? []).map(itemOf));
         ExclusiveStartKey = answer.LastEvaluatedKey;
-        if (!ExclusiveStartKey || found.length >= most) return found.slice(0, most);
+        if (!ExclusiveStartKey || found.length >= most)
+          return { items: found.slice(0, most), stoppedAt: null };
       }
-      return [...found, { ...itemOf(ExclusiveStartKey!), more: 1 }];
+      return { items: found, stoppedAt: itemOf(ExclusiveStartKey!) };
     },
     /** Waits until the table is ready. `shared`: another process may be creating it, too. */
     async create({ TimeToLiveSpecification, ...definition }: DynamoTable, shared: boolean): Promise<void> {

@@ -104,13 +104,13 @@ async function listOf(api: DynamoApi, kind: Kind<Place>, range: TextRange): Prom
     const most = containing === undefined ? Math.min(longestPage, max - found.length) : longestPage;
     const ask = { from: last > from ? last : from, to, max: most + 1, forward: true };
     if (ask.from > to) break;
-    const page = await Promise.all(
+    const pages = await Promise.all(
       Array.from({ length: shards }, (_, shard) =>
         api.query({ ...ask, partition: `${kind.shelf}#${shard}` }),
       ),
     );
-    const next = page
-      .flat()
+    const next = pages
+      .flatMap(({ items }) => items)
       .map(({ pk, [sortKey]: place }) => ({
         pk: pk as string,
         name: kind.begin + (pk as string).slice(kind.pk.length),
