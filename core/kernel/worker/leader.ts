@@ -7,11 +7,13 @@ import { steadyNow, within } from '../../base/clock.ts';
 import { crypto } from '../../base/crypto.ts';
 import type { WorkerState } from './state.ts';
 
-/** A dead leader is replaced within this time. */
+/** A dead leader is replaced a second after this time at the latest. */
 export const holdMs = 15_000;
 const renewMs = 5_000;
 const firstMs = 1_000;
 const soonMs = 100;
+/** Followers try again within this time after the hold, because a claim locks the key: all at once would hold up the leader's, too. */
+const spreadMs = 1_000;
 /** How long a stopping worker waits for the answer to its last claim. */
 const answerMs = 1_000;
 
@@ -47,7 +49,7 @@ export function createLeader({ id, app, client, settings, failed }: WorkerState)
         }
         leadsUntil = -Infinity;
         const leftMs = claim.state === 'running' ? claim.until - clock.now() : holdMs;
-        return Math.min(Math.max(leftMs, soonMs), holdMs);
+        return Math.min(Math.max(leftMs, soonMs), holdMs) + spreadMs * random();
       } catch (error) {
         claiming = null;
         if (!isSilent) failed('electing a leader', error);

@@ -4,11 +4,12 @@
  */
 
 import { checkInteger } from '../../../core/base/checks.ts';
-import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { type Clock, sleep, systemClock } from '../../../core/base/clock.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { storesOf } from '../../../core/kit/texts/stores.ts';
 import type { OutboxSource } from '../../outbox/outbox.ts';
 import { backendDefaults } from '../shared/defaults.ts';
+import { createLooksInVain } from '../shared/looks-in-vain.ts';
 import { createNotifier, noNotifier } from '../shared/notifier.ts';
 import { probeKeys } from '../shared/probe.ts';
 import { createWaiters } from '../shared/waiters.ts';
@@ -24,10 +25,10 @@ import {
   cancelPayload,
   channelOf,
   createListener,
+  idlePollMs,
   lookBackPayload,
   notifyGapMs,
   postgresEnds,
-  safetyPollMs,
 } from './listen.ts';
 import { postgresMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
@@ -75,6 +76,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
   checkInteger('ageingMs of postgres()', ageingMs, 0);
 
   const waiters = createWaiters(clock);
+  const looks = createLooksInVain(clock);
   const db = openDatabase(options);
   const channel = channelOf(schema);
   const cancelHearers = new Set<() => void>();
@@ -175,6 +177,8 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {
       const until = clock.now() + waitMs;
+      /** Other idle workers look at this moment, too. */
+      let isTogether = false;
       for (;;) {
         const now = clock.now();
         const wakes = waiters.wakes(queues);
@@ -183,14 +187,17 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
         });
         if (!leased) return [];
         const { leases: found, nextLookMs } = leased;
+        if (isTogether) looks.looked(found.length > 0);
         if (found.length > 0 || clock.now() >= until || signal?.aborted || !open) return found;
         if (listens) listener.start();
         const lookAt = nextLookMs === null ? until : now + Math.max(1, nextLookMs);
-        const poll = clock.now() + (listener.hears ? safetyPollMs : pollMs);
+        const poll = clock.now() + idlePollMs(listener, pollMs);
         const hears = listener.hears;
         if (waiters.wakes(queues) === wakes)
           await waiters.wait(Math.min(poll, lookAt, until) - clock.now(), signal, queues);
         if (!open) return [];
+        isTogether = waiters.wakes(queues) !== wakes || (nextLookMs !== null && clock.now() >= lookAt);
+        if (isTogether) await sleep(clock, looks.waitMs(), signal);
         // Notifications worked during the wait and none came, so the queues need no other look before the caller's next fetch.
         const isOver = clock.now() >= until && (nextLookMs === null || lookAt > until);
         if (hears && listener.hears && isOver && waiters.wakes(queues) === wakes) return [];

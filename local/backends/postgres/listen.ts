@@ -13,9 +13,11 @@ const listenTimeoutMs = 5_000;
 /** In ms. */
 const usualTimes = {
   retry: 1_000,
-  /** An echo must come back within this time: a pooler that shares connections accepts LISTEN but delivers nothing. */
+  /** An echo or an answer must come within this time: a pooler that shares connections accepts LISTEN but delivers nothing. */
   echo: 2_000,
-  /** How often the echo is repeated, because a connection can die silently. */
+  /** The same for the first echo. While a large fleet starts, each echo reaches every connection that listens, so it may take long. */
+  firstEcho: 5_000,
+  /** How often the connection is checked, because it can die silently. */
   beat: 10_000,
   /** The longest pause between retries while no echo comes back. */
   longestRetry: 60_000,
@@ -28,6 +30,8 @@ export interface Hearer {
   /** Notifications arrive from now on. */
   heard?(): void;
 }
+
+export type Listener = ReturnType<typeof createListener>;
 
 export function createListener(
   db: Pick<Database, 'pool' | 'query'>,
@@ -42,7 +46,8 @@ export function createListener(
   let timer: NodeJS.Timeout | undefined;
   /** Its own channel, because all listening processes get the messages of the shared one. Older releases send their echoes there. */
   const echoes = `longshore echo ${randomBytes(12).toString('base64url')}`;
-  /** The echo that has not come back yet. */
+  const listen = `LISTEN "${channel}"; LISTEN "${echoes}"`;
+  /** The echo that has not come back yet, or what stands for it. */
   let echo: string | null = null;
   let deafMs = timesMs.retry;
 
@@ -68,7 +73,7 @@ export function createListener(
       else if (from === channel && !payload?.startsWith('echo ')) hearer.wake(payload);
     });
     try {
-      await mine.query({ text: `LISTEN "${channel}"; LISTEN "${echoes}"`, query_timeout: listenTimeoutMs });
+      await mine.query({ text: listen, query_timeout: listenTimeoutMs });
     } catch {
       return lost();
     }
@@ -76,18 +81,25 @@ export function createListener(
     await beat(mine);
   }
 
-  /** Sends the echo on another connection: a shared connection may only get its own notifications. */
+  /**
+   * Sends the first echo on another connection: a shared connection may only get its own notifications. When one has come back, an answer to
+   * LISTEN is enough. It wakes no process, and a NOTIFY wakes every one that listens in the database.
+   */
   async function beat(mine: PostgresClient): Promise<void> {
     const sent = randomBytes(9).toString('base64url');
     echo = sent;
+    const answered = () => client === mine && echo === sent && heard(mine);
     try {
-      await db.query('listening', 'SELECT pg_notify($1, $2)', [echoes, sent]);
+      if (hears)
+        void mine.query('SELECT').then(answered, () => {}); // an error also comes as an event
+      else await db.query('listening', 'SELECT pg_notify($1, $2)', [echoes, sent]);
     } catch {
       if (client === mine) later(timesMs.retry, () => beat(mine));
       return;
     }
     // A process that was busy must read the arrived messages before it decides.
-    if (client === mine && echo === sent) later(timesMs.echo, () => setImmediate(unheard, mine));
+    if (client === mine && echo === sent)
+      later(hears ? timesMs.echo : timesMs.firstEcho, () => setImmediate(unheard, mine));
   }
 
   function heard(mine: PostgresClient): void {
@@ -128,6 +140,10 @@ export function createListener(
     get hears(): boolean {
       return hears;
     },
+    /** Whether it has begun to listen, and no echo has been missed. */
+    get isPromising(): boolean {
+      return started && !hears && deafMs === timesMs.retry;
+    },
     async close(): Promise<void> {
       closed = true;
       clearTimeout(timer);
@@ -140,7 +156,13 @@ export function createListener(
 }
 
 /** An idle worker or relay that listens still polls this often, because a notification can be lost with its connection. */
-export const safetyPollMs = 2_500;
+const safetyPollMs = 2_500;
+/** The same while it begins to listen: a fleet that starts would otherwise keep the server too busy to deliver the echoes. */
+const earlyPollMs = 1_000;
+
+/** Ms until the next look of an idle worker or relay that no notification wakes. @param pollMs while it cannot listen */
+export const idlePollMs = (listener: Pick<Listener, 'hears' | 'isPromising'>, pollMs: number): number =>
+  listener.hears ? safetyPollMs : listener.isPromising ? Math.max(earlyPollMs, pollMs) : pollMs;
 
 /** Shortest time between two NOTIFYs of a queue. */
 export const notifyGapMs = 5;

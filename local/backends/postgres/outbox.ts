@@ -6,7 +6,7 @@ import { createWaiters } from '../shared/waiters.ts';
 import { bigintArray, storable, textArray } from './arrays.ts';
 import { onClient, type PostgresClient } from './client.ts';
 import { postgresError } from './errors.ts';
-import { createListener, safetyPollMs } from './listen.ts';
+import { createListener, idlePollMs } from './listen.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { createTransactionCheck } from './transactions.ts';
@@ -66,8 +66,7 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
       if (listens) listener.start();
       const wakes = waiters.wakes();
       return async (signal) => {
-        if (open && waiters.wakes() === wakes)
-          await waiters.wait(listener.hears ? safetyPollMs : pollMs, signal);
+        if (open && waiters.wakes() === wakes) await waiters.wait(idlePollMs(listener, pollMs), signal);
       };
     },
 

@@ -1,6 +1,7 @@
 /** Leasing and settling, the hot path: one script call settles a batch of jobs and leases the next. */
 
 import { randomBytes } from 'node:crypto';
+import { sleep } from '../../../core/base/clock.ts';
 import type {
   Ack,
   BackendHints,
@@ -11,6 +12,7 @@ import type {
   Nack,
 } from '../../../core/contract/queue.ts';
 import { lostFormat } from '../shared/defaults.ts';
+import { createLooksInVain } from '../shared/looks-in-vain.ts';
 import { scripts } from './connection.ts';
 import type { Listener } from './listener.ts';
 import { ackedText, arrivalOf, attemptOf, bodyOf, idOf, leasedId, msText, reportText } from './rows.ts';
@@ -159,12 +161,15 @@ export function createFetch(
   listener: Listener | null,
 ): JobSource['fetch'] {
   const { clock, waiters, pollMs } = state;
+  const looks = createLooksInVain(clock);
 
   return async ({ queues, max, leaseMs, waitMs, signal }) => {
     const until = clock.now() + waitMs;
     const channels = queues.map(state.channel);
     /** No message came during a whole poll. If a job is ready now, its message was missed. */
     let silent = false;
+    /** Other idle workers look at this moment, too. */
+    let isTogether = false;
     while (state.isOpen) {
       const now = clock.now();
       const wakes = waiters.wakes(queues);
@@ -173,6 +178,7 @@ export function createFetch(
         if (state.isOpen) throw error;
         return nothing;
       });
+      if (isTogether) looks.looked(leases.length > 0);
       if (silent && leases.length > 0) listener?.reconnect();
       if (leases.length > 0 || clock.now() >= until || signal?.aborted) return leases;
       listener?.start(channels);
@@ -181,7 +187,10 @@ export function createFetch(
       const pollAt = clock.now() + (hears ? safetyPollMs : pollMs);
       const lookAt = Math.min(pollAt, delayedAt, until);
       if (waiters.wakes(queues) === wakes) await waiters.wait(lookAt - clock.now(), signal, queues);
-      silent = hears && waiters.wakes(queues) === wakes && clock.now() >= pollAt;
+      const isWoken = waiters.wakes(queues) !== wakes;
+      silent = hears && !isWoken && clock.now() >= pollAt;
+      isTogether = isWoken || (nextDelayedMs !== null && clock.now() >= delayedAt);
+      if (isTogether && state.isOpen) await sleep(clock, looks.waitMs(), signal);
     }
     return [];
   };

@@ -164,13 +164,16 @@ export function percentile(values: readonly number[], percent: number): number {
 }
 
 /** One pair per round, always measured right after one another, so that a slow moment of the machine hits both. */
-export interface Pair {
-  readonly ours: number;
-  readonly theirs: number;
+export interface Pair<Result = number> {
+  readonly ours: Result;
+  readonly theirs: Result;
 }
 
-export async function pairs(bench: Bench, measure: () => Promise<Pair>): Promise<Pair[]> {
-  const measured: Pair[] = [];
+export async function pairs<Result = number>(
+  bench: Bench,
+  measure: () => Promise<Pair<Result>>,
+): Promise<Pair<Result>[]> {
+  const measured: Pair<Result>[] = [];
   for (let round = 0; round < bench.rounds; round++) measured.push(await measure());
   return measured;
 }

@@ -1,45 +1,44 @@
-/** What a tick costs with a million schedules that were made at run time, of which ten are due, and what it costs with ten in all. */
+/** What a tick costs with a million schedules that were made at run time, of which ten or ten thousand are due, and with ten in all. */
 
 import * as z from 'zod/mini';
 import type { ScheduleRow } from '../../../core/contract/derived/schedules.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { rowOf } from '../../../core/features/schedules/stored/text.ts';
 import { connect, createApp, defineJob, keyRing, tick } from '../../../core/index.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type Bench, limitRow, type Row } from './bench.ts';
 
 const count = 1_000_000;
 const due = 10;
+const stormy = 10_000;
 const dayMs = 86_400_000;
 const longestMs = 200;
 const atOnce = 256;
 
 const job = defineJob({ name: 'remind', payload: z.object({ n: z.number() }), handle: async () => {} });
 
-const textOf = (n: number, at: number): string => {
+const app = createApp({
+  jobs: [job],
+  signing: keyRing([{ kid: 'k', secret: new Uint8Array(32).fill(7) }]),
+});
+
+/** @param at since when moments count */
+function row(name: string, everyMs: number, at: number, nextAt: number): ScheduleRow {
   const times = { createdAt: at, changedAt: at, since: at };
-  const everyMs = n < due ? 1_000 : 7 * dayMs;
-  return JSON.stringify({
-    everyMs,
-    job: 'remind',
-    payload: { n },
-    overlap: 'allow',
-    missed: 'one',
-    ...times,
-  });
-};
+  const kind = { everyMs, job: 'remind', overlap: 'allow', missed: 'one' } as const;
+  return rowOf(app, name, { ...kind, payload: { n: 1 }, ...times }, nextAt);
+}
 
 /** The first ten come due every second. */
 async function fillDue({ stores }: QueueBackend): Promise<void> {
   const at = Date.now();
-  for (let n = 0; n < due; n++)
-    await stores!.schedules!.write({ name: `user-${n}`, nextAt: at, text: textOf(n, at) }, null);
+  for (let n = 0; n < due; n++) await stores!.schedules!.write(row(`user-${n}`, 1_000, at, at), null);
 }
 
 /** All the others, in a day or later. */
 export function* others(): Generator<ScheduleRow> {
   const at = Date.now();
-  for (let n = due; n < count; n++)
-    yield { name: `user-${n}`, nextAt: at + (1 + (n % 6)) * dayMs, text: textOf(n, at) };
+  for (let n = due; n < count; n++) yield row(`user-${n}`, 7 * dayMs, at, at + (1 + (n % 6)) * dayMs);
 }
 
 /** One by one, many at once: where nothing is faster. */
@@ -52,10 +51,6 @@ export async function schedules(
   backend: QueueBackend,
   fill: () => Promise<unknown>,
 ): Promise<Row[]> {
-  const app = createApp({
-    jobs: [job],
-    signing: keyRing([{ kid: 'k', secret: new Uint8Array(32).fill(7) }]),
-  });
   const client = connect(app, backend);
   async function measure(): Promise<{ ticks: number[]; empty: number[] }> {
     const [ticks, empty]: [number[], number[]] = [[], []];
@@ -75,14 +70,35 @@ export async function schedules(
     }
     return { ticks, empty };
   }
+  /** Very many come due at once. */
+  async function measureStorm(): Promise<{ seconds: number; grownMb: number }> {
+    const at = Date.now() - 2_000;
+    const rows = Array.from({ length: stormy }, (_, n) => row(`storm-${n}`, 1_000, at, at));
+    await forEach(rows, (one) => backend.stores!.schedules!.write(one, null), atOnce);
+    globalThis.gc?.();
+    const before = process.memoryUsage.rss();
+    let most = before;
+    const timer = setInterval(() => {
+      most = Math.max(most, process.memoryUsage.rss());
+    }, 20);
+    const began = performance.now();
+    const ids = await tick(app, client);
+    const seconds = (performance.now() - began) / 1_000;
+    clearInterval(timer);
+    if (ids.length < stormy) throw new Error(`Expected ${stormy} jobs of a tick, got ${ids.length}.`);
+    return { seconds, grownMb: (most - before) / 1024 / 1024 };
+  }
   await fillDue(backend);
   const few = await measure();
   await fill();
   const many = await measure();
+  const storm = await measureStorm();
   return [
     limitRow('a tick, 10 schedules, 10 due', 'ms', few.ticks, null),
     limitRow('a tick, 1M schedules, 10 due', 'ms', many.ticks, longestMs),
     limitRow('a tick, 10 schedules, right after', 'ms', few.empty, null),
     limitRow('a tick, 1M schedules, right after', 'ms', many.empty, longestMs),
+    limitRow('a tick, 1M schedules, 10k due', 's', [storm.seconds], 30),
+    limitRow('memory that it takes', 'MB', [storm.grownMb], 64),
   ];
 }

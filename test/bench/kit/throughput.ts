@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import type { Driver } from '../sqlite/plainjob.ts';
 import { type Bench, count, limitRow, type Pair, pairs, type Row, ratioRow } from './bench.ts';
+import { operatorRows } from './deep.ts';
 import type { DrainInput } from './longshore.ts';
 
 const jobs = 20_000;
@@ -87,32 +89,54 @@ export async function workers(bench: Bench): Promise<Row[]> {
   return [ratioRow('drain c=50, two worker processes', 'jobs/s', measured, null, 'one worker')];
 }
 
+const taken = 10_000;
+
+const take = (bench: Bench, queue: { path: string }): Promise<number> =>
+  bench.run('drain', { ...queue, folder: bench.folder(), count: taken, concurrency: 50, only: true });
+
+/** @param more jobs that wait behind those that are taken */
+async function takeOfFew(bench: Bench, more: number): Promise<number> {
+  const queue = { path: join(bench.folder(), 'queue.db') };
+  await bench.run('fill', { ...queue, count: taken + more });
+  return take(bench, queue);
+}
+
+/** What operators ask of a million jobs that wait, and what one of them costs. */
+export async function deep(bench: Bench): Promise<Row[]> {
+  const queue = { path: join(bench.folder(), 'deep.db') };
+  await bench.run('fill', { ...queue, count: 1_000_000 });
+  const backend = sqlite(queue.path);
+  const rows = await operatorRows(bench, backend, 1_000_000);
+  await backend.close();
+  const rates = await pairs(bench, async () => {
+    const theirs = await takeOfFew(bench, 1_000);
+    await bench.run('fill', { ...queue, count: taken });
+    return { theirs, ours: await take(bench, queue) };
+  });
+  const usOf = (perSecond: number) => 1e6 / perSecond;
+  const times = rates.map(({ ours, theirs }) => ({ ours: usOf(ours), theirs: usOf(theirs) }));
+  return [
+    ...rows,
+    ratioRow(`${count(1_000_000)} waiting: time of a job`, 'µs', times, { most: 1.3 }, '1,000 waiting'),
+  ];
+}
+
 /** Taking 10k jobs must not get slower because many others wait in the same queue. */
 export async function backlog(bench: Bench): Promise<Row[]> {
-  const taken = 10_000;
-  const concurrency = 50;
-  const taking = async (queue: { path: string }, folder: string): Promise<number> =>
-    bench.run('drain', { ...queue, folder, count: taken, concurrency, only: true });
-  const shallow = async (): Promise<number> => {
-    const folder = bench.folder();
-    const queue = { path: join(folder, 'queue.db') };
-    await bench.run('fill', { ...queue, count: taken });
-    return taking(queue, folder);
-  };
   const folder = bench.folder();
-  const deep = { path: join(folder, 'deep.db') };
-  await bench.run('fill', { ...deep, count: 500_000 + bench.rounds * taken });
+  const behindMany = { path: join(folder, 'deep.db') };
+  await bench.run('fill', { ...behindMany, count: 500_000 + bench.rounds * taken });
   const future = { path: join(folder, 'future.db') };
   await bench.run('fill', { ...future, count: 100_000, delayMs: 3_600_000 });
 
   const behind = await pairs(bench, async () => ({
-    theirs: await shallow(),
-    ours: await taking(deep, folder),
+    theirs: await takeOfFew(bench, 0),
+    ours: await take(bench, behindMany),
   }));
   const between = await pairs(bench, async () => {
-    const theirs = await shallow();
+    const theirs = await takeOfFew(bench, 0);
     await bench.run('fill', { ...future, count: taken });
-    return { theirs, ours: await taking(future, folder) };
+    return { theirs, ours: await take(bench, future) };
   });
   return [
     ratioRow(`drain with ${count(500_000)} pending`, 'jobs/s', behind, 0.8, 'shallow'),

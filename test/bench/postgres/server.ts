@@ -3,13 +3,19 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startCluster } from '../../services/postgres/cluster.ts';
+import type { Usage } from '../kit/fleet.ts';
 import type { BenchServer } from '../kit/network.ts';
 
 /** What the tests' server has otherwise than Postgres is shipped. */
 const shipped = { max_connections: '100', wal_level: 'replica', max_wal_senders: '10' };
 
-export async function startServer(): Promise<BenchServer> {
-  const cluster = await startCluster({ fsync: true, settings: shipped });
+export interface Server extends BenchServer {
+  usage(): Promise<Usage>;
+}
+
+/** @param settings that differ from the shipped ones */
+export async function startServer(settings: Readonly<Record<string, string>> = {}): Promise<Server> {
+  const cluster = await startCluster({ fsync: true, settings: { ...shipped, ...settings } });
   const admin = new pg.Client(cluster.superuserUrl.replace(/[^/]*$/, 'longshore'));
   await admin.connect();
   const serverPid = await postmasterPid(admin);
@@ -24,6 +30,14 @@ export async function startServer(): Promise<BenchServer> {
       } finally {
         await drop(admin, schema);
       }
+    },
+    async usage() {
+      await admin.query('SELECT pg_stat_clear_snapshot()');
+      const { rows } = await admin.query(`
+        SELECT xact_commit + xact_rollback AS statements, tup_returned + tup_fetched AS rows, numbackends - 1 AS connections
+        FROM pg_stat_database WHERE datname = current_database()`);
+      const [{ statements, rows: read, connections }] = rows;
+      return { statements: Number(statements), rows: Number(read), connections: Number(connections) };
     },
     async stop() {
       await admin.end();

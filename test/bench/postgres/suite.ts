@@ -4,12 +4,15 @@ import { postgres as backendAt } from '../../../local/backends/postgres/index.ts
 import { countStatements } from '../../services/postgres/count-statements.ts';
 import { batches } from '../kit/batches.ts';
 import { type Bench, limitRow, suite } from '../kit/bench.ts';
+import { deep } from '../kit/deep.ts';
+import { fleets } from '../kit/fleet.ts';
 import { groups } from '../kit/groups.ts';
 import { limits } from '../kit/limits.ts';
 import { million } from '../kit/million.ts';
 import type { BenchServer } from '../kit/network.ts';
 import { others, schedules } from '../kit/schedules.ts';
 import { backlog } from './backlog.ts';
+import { openPlace } from './longshore.ts';
 import { bulk, latency, single } from './sending.ts';
 import { startServer } from './server.ts';
 import { drain, history, memory, workers } from './throughput.ts';
@@ -23,7 +26,9 @@ export const postgres = suite(
     single,
     latency,
     backlog,
+    deep: (bench: Bench, server: BenchServer) => deep(bench, server, openPlace, 10_000_000),
     idle,
+    fleet,
     million: lists,
     schedules: stored,
     limits: limited,
@@ -31,7 +36,7 @@ export const postgres = suite(
     groups: fairShares,
     rss: memory,
   },
-  startServer,
+  () => startServer(),
 );
 
 /** What workers that have nothing to do ask of the server. */
@@ -44,6 +49,12 @@ function idle(_: Bench, server: BenchServer) {
       limitRow('statements of each further worker', 'a second', others, 1),
     ];
   });
+}
+
+/** Each worker takes three connections. */
+async function fleet(bench: Bench) {
+  const server = await startServer({ max_connections: '1000' });
+  return fleets(bench, server, openPlace, 1).finally(server.stop);
 }
 
 function limited(bench: Bench, server: BenchServer) {

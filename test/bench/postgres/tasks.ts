@@ -1,6 +1,7 @@
 import { type Contender, tasksOf } from '../kit/contender.ts';
+import { fleetOf } from '../kit/fleet.ts';
 import { graphile } from './graphile.ts';
-import { longshore } from './longshore.ts';
+import { longshore, openPlace } from './longshore.ts';
 import { pgBoss } from './pg-boss.ts';
 import { raw } from './raw.ts';
 import { countServerWork } from './server-work.ts';
@@ -16,4 +17,4 @@ const contenders = {
 
 export type Name = keyof typeof contenders;
 
-export const tasks = tasksOf(contenders, countServerWork);
+export const tasks = { ...tasksOf(contenders, countServerWork), fleet: fleetOf(openPlace) };

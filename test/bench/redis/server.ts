@@ -2,11 +2,13 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { startRedis } from '../../services/redis/server.ts';
+import type { Usage } from '../kit/fleet.ts';
 import type { BenchServer } from '../kit/network.ts';
 
 export interface Server extends BenchServer {
   /** In bytes. */
   usedMemory(): Promise<number>;
+  usage(): Promise<Usage>;
 }
 
 export async function startServer(): Promise<Server> {
@@ -30,6 +32,11 @@ export async function startServer(): Promise<Server> {
       }
     },
     usedMemory: () => info('memory', 'used_memory'),
+    usage: async () => ({
+      statements: await info('stats', 'total_reads_processed'), // commands of scripts would count, too
+      connections: await info('clients', 'connected_clients'),
+      rows: null,
+    }),
     stop: () => server.remove(),
   };
 }

@@ -1,12 +1,15 @@
 import { redis as backendAt } from '../../../local/backends/redis/index.ts';
 import { batches } from '../kit/batches.ts';
 import { type Bench, suite } from '../kit/bench.ts';
+import { deep } from '../kit/deep.ts';
+import { fleets } from '../kit/fleet.ts';
 import { groups } from '../kit/groups.ts';
 import { limits } from '../kit/limits.ts';
 import type { BenchServer } from '../kit/network.ts';
 import { schedules, writeAll } from '../kit/schedules.ts';
+import { openPlace } from './longshore.ts';
 import { bulk, latency, pending, single } from './sending.ts';
-import { startServer } from './server.ts';
+import { type Server, startServer } from './server.ts';
 import { backlog, drain, history, memory } from './throughput.ts';
 
 export const redis = suite(
@@ -17,7 +20,9 @@ export const redis = suite(
     single,
     latency,
     backlog,
+    deep: (bench: Bench, server: Server) => deep(bench, server, openPlace, 1_000_000),
     pending,
+    fleet,
     schedules: stored,
     limits: limited,
     groups: fairShares,
@@ -26,6 +31,10 @@ export const redis = suite(
   },
   startServer,
 );
+
+function fleet(bench: Bench, server: Server) {
+  return fleets(bench, server, openPlace, 1.5);
+}
 
 function batched(bench: Bench, server: BenchServer) {
   return batches(bench, server, ({ url }) => backendAt({ url }));

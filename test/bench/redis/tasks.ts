@@ -1,7 +1,8 @@
 import { type Contender, tasksOf } from '../kit/contender.ts';
+import { fleetOf } from '../kit/fleet.ts';
 import { beeQueue } from './bee-queue.ts';
 import { bullmq } from './bullmq.ts';
-import { longshore } from './longshore.ts';
+import { longshore, openPlace } from './longshore.ts';
 import { raw } from './raw.ts';
 
 const contenders = {
@@ -15,4 +16,4 @@ const contenders = {
 
 export type Name = keyof typeof contenders;
 
-export const tasks = tasksOf(contenders);
+export const tasks = { ...tasksOf(contenders), fleet: fleetOf(openPlace) };

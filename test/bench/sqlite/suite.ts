@@ -8,7 +8,7 @@ import { latency } from '../kit/latency.ts';
 import { million } from '../kit/million.ts';
 import { others, schedules } from '../kit/schedules.ts';
 import { bulk, single } from '../kit/sending.ts';
-import { backlog, core, drain, history, numbers, workers } from '../kit/throughput.ts';
+import { backlog, core, deep, drain, history, numbers, workers } from '../kit/throughput.ts';
 import { unlimited } from '../kit/unlimited.ts';
 
 const groups = {
@@ -20,6 +20,7 @@ const groups = {
   single,
   latency,
   backlog,
+  deep,
   million: async (bench: Bench) => {
     const backend = backendAt(join(bench.folder(), 'queue.db'));
     const rows = await million(bench, backend);

@@ -9,8 +9,8 @@ import { createVirtualClock, type VirtualClock } from '../../testing/virtual-clo
 
 const names = ['mail', 'reports', 'images', 'sync', 'cleanup'];
 const seconds = 300;
-/** An echo keeps watch over each connection that listens, in real time: one each 10 s. */
-const echoesPerSecond = 0.1;
+/** Each connection that listens is checked in real time: once in 10 s. */
+const checksPerSecond = 0.1;
 
 interface Place {
   readonly url: string;
@@ -112,7 +112,7 @@ export async function countStatements(place: Place) {
   for (const { counts } of all) counts.clear();
   await pass(seconds);
   const workers = all.map(({ counts }) => ({
-    perSecond: [...counts.values()].reduce((sum, count) => sum + count, 0) / seconds + echoesPerSecond,
+    perSecond: [...counts.values()].reduce((sum, count) => sum + count, 0) / seconds + checksPerSecond,
     statements: [...counts].map(([text, count]) => `${count} ${text}`).join('\n'),
   }));
   // A cancel is heard of, so it does not wait for the next look.

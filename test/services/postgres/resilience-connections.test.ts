@@ -53,7 +53,7 @@ describe('the connection that listens', () => {
     const proxy = await startProxy(database.url);
     const db = openDatabase({ url: proxy.url, schema: 'longshore', migrate: true });
     const waiters = createWaiters(systemClock);
-    const times = { retry: 50, echo: 300, beat: 100, longestRetry: 50 };
+    const times = { retry: 50, echo: 300, firstEcho: 300, beat: 100, longestRetry: 50 };
     const listener = createListener(db, channelOf('longshore'), waiters, times);
     listener.start();
     await until(() => listener.hears);
@@ -71,18 +71,20 @@ describe('the connection that listens', () => {
   it('is not given up because the process was too busy to listen', async () => {
     const db = openDatabase({ url: database.url, schema: 'longshore', migrate: true });
     let beats = 0;
-    // After every other sending a handler computes for longer than the answer may take.
-    const busy: typeof db = {
-      ...db,
-      async query(...call) {
-        const rows = await db.query(...call);
-        if (beats++ % 2 === 0) {
-          setImmediate(keepBusy, 60);
-        }
-        return rows;
-      },
-    };
-    const times = { retry: 3_600_000, echo: 40, beat: 1, longestRetry: 3_600_000 };
+    // After every other check a handler computes for longer than the answer may take.
+    async function connectBusy() {
+      const client = await db.pool.connect();
+      const query = client.query.bind(client) as (...call: unknown[]) => Promise<never>;
+      return Object.assign(client, {
+        query(...call: unknown[]) {
+          const answer = query(...call);
+          if (beats++ % 2 === 0) setImmediate(keepBusy, 60);
+          return answer;
+        },
+      });
+    }
+    const busy = { ...db, pool: { ...db.pool, connect: connectBusy } };
+    const times = { retry: 3_600_000, echo: 40, firstEcho: 40, beat: 1, longestRetry: 3_600_000 };
     const listener = createListener(busy, channelOf('longshore'), createWaiters(systemClock), times);
     listener.start();
     await until(() => beats >= 40); // a connection that was given up would send no more
