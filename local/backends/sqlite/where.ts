@@ -3,7 +3,7 @@
 import type { RecordFilter } from '../../../core/contract/store.ts';
 import { JobState } from '../shared/report-lines.ts';
 import type { Database } from './database.ts';
-import { factOf, isDead } from './schema.ts';
+import { factOf, isDead, keptAsUsual } from './schema.ts';
 
 export interface Where {
   readonly sql: string[];
@@ -66,9 +66,13 @@ function statusSourceOf({ status, queue }: RecordFilter): Source | null {
   if (status === 'retrying') return from(waiting, 'attempt > 0');
   if (status === 'pending') return queue === undefined ? null : from(waiting, 'true');
   if (status === 'failed' || status === 'expired')
-    return from(['jobs'], queue === undefined ? `ended = ${JobState[status]}` : isDead);
-  if (status === 'cancelled')
-    return { sql: `SELECT seq FROM jobs WHERE ended = ${JobState.cancelled}`, values: [] };
+    return from(['jobs'], queue === undefined ? `${isDead} AND ended = ${JobState[status]}` : isDead);
+  if (status === 'cancelled') {
+    // Each half has an index of its own.
+    const halves = [keptAsUsual, 'keep_until IS NOT NULL'];
+    const where = (half: string) => `SELECT seq FROM jobs WHERE ${half} AND ended = ${JobState.cancelled}`;
+    return { sql: halves.map(where).join(' UNION ALL '), values: [] };
+  }
   return null;
 }
 

@@ -52,6 +52,12 @@ describe('a list of a SQLite file', () => {
     });
   }
 
+  it('finds the few jobs that have failed, expired or been cancelled without reading those that wait', () => {
+    for (const status of ['failed', 'expired', 'cancelled'] as const)
+      for (const queue of [{}, { queue: 'mail' }])
+        assert.doesNotMatch(planOf('jobs', { status, ...queue }, 'seq DESC'), /SCAN/);
+  });
+
   it('finds by the beginning of an id without reading other jobs', () => {
     for (const table of ['jobs', 'records'] as const)
       assert.doesNotMatch(planOf(table, { idPrefix: '0199' }, 'seq DESC'), /SCAN/);
