@@ -231,7 +231,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
     state.settledJobs++;
     pump();
     spaced();
-    if (settings.untilIdle && busy() === 0) wake();
+    if (settings.untilIdle && fetching !== null && busy() === 0) wake();
     if (state.settledJobs >= settings.maxJobs) state.stop(settings.once ? 'once' : 'max-jobs');
   }
 
