@@ -1,7 +1,7 @@
 /**
  * How many jobs a worker fetches ahead of its slots. Little's law: the jobs in a place = the rate at which they leave it × the time that each
- * spends there. `slots / attempt` jobs leave the buffer per ms, and each should spend a few round trips of a fetch there: the slots then have
- * work until the next jobs arrive. docs/decisions/jobs-ahead-by-littles-law.md has the reasons and measurements.
+ * spends there. `slots in use / attempt` jobs leave the buffer per ms, and each should spend a few round trips of a fetch there: the slots then
+ * have work until the next jobs arrive. docs/decisions/jobs-ahead-by-littles-law.md has the reasons and measurements.
  */
 
 import type { Run } from '../attempt/run.ts';
@@ -27,12 +27,17 @@ export type Ahead = ReturnType<typeof measureAhead>;
 /** Measures attempts and fetches. All times are of the steady clock. */
 export function measureAhead({ most, concurrency, withinMs }: AheadOptions) {
   let attemptMs: number | null = null;
+  let inUse = concurrency;
   let fetchMs: number | null = null;
 
   return {
-    /** Called when a handler has ended. */
-    attempted(ms: number): void {
+    /**
+     * Called when a handler has ended.
+     * @param slots in use while other jobs wait for one: 1 if handlers run one after the other, because they never wait. `null` = no job waits
+     */
+    attempted(ms: number, slots: number | null): void {
       attemptMs = attemptMs === null ? ms : attemptMs + (ms - attemptMs) * attemptPart;
+      if (slots !== null) inUse += (slots - inUse) * attemptPart;
     },
     /** Called when a fetch of `max` jobs has brought `count`. A fetch that has brought few may have waited for them. */
     fetched(ms: number, count: number, max: number): void {
@@ -47,7 +52,8 @@ export function measureAhead({ most, concurrency, withinMs }: AheadOptions) {
       const longMs = Math.max(withinMs, attemptMs * 4);
       let moving = concurrency;
       for (const run of running) if (now - run.since > longMs) moving--;
-      return moving === 0 ? 0 : Math.min(most, Math.floor((moving / attemptMs) * waitMs));
+      if (moving === 0) return 0;
+      return Math.min(most, Math.floor((Math.min(moving, inUse) / attemptMs) * waitMs));
     },
   };
 }

@@ -110,6 +110,13 @@ export function createLanes(state: WorkerState) {
       const full = all.filter((lane) => roomAtLimits(lane) <= 0);
       return Math.min(...full.map(({ bound }) => bounds.opensAt(bound!)));
     },
+    /** Called when a handler has ended, before it leaves its slot. */
+    attempted(run: Run): void {
+      const { measured, pool } = of(run);
+      const othersWait =
+        pools.size === 1 ? state.buffer.length > 0 : state.buffer.some((other) => of(other).pool === pool);
+      measured.attempted(steadyNow(app.clock) - run.since, othersWait ? pool.running : null);
+    },
     fetched(ms: number, count: number, max: number): void {
       for (const { measured } of all) measured.fetched(ms, count, max);
     },

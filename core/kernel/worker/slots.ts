@@ -201,7 +201,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
   /** Frees the slot when the handler has ended: settling needs no slot. */
   function handled(run: Run): void {
     if (run.began) {
-      lanes.of(run).measured.attempted(steadyNow(clock) - run.since);
+      lanes.attempted(run);
       bounds.ended(run.lease.queue, run.job);
     }
     leave(run);

@@ -56,11 +56,11 @@ function createQueue({ timeoutMs = 12 * 3_600_000 } = {}) {
       name: 'timed',
       payload: z.object({ n: z.number(), ms: z.number(), blocks: z.boolean().optional() }),
       timeoutMs,
-      async handle({ n, ms, blocks }, ctx) {
+      handle({ n, ms, blocks }, ctx) {
         waited(ctx.id);
         begun.push({ n, by, attempt: ctx.attempt });
         if (blocks) blockedMs += ms;
-        else await sleep(clock, ms / speed);
+        return blocks ? undefined : sleep(clock, ms / speed);
       },
     });
     const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
@@ -202,6 +202,24 @@ describe('jobs held ahead of the slots', () => {
     expect(lateRan! / fastRan!).toBeGreaterThan(0.9);
     expect(lateRan! / fastRan!).toBeLessThan(1.1);
     await t.stop(slow, fast, late);
+  });
+
+  it('are few if handlers keep the process busy, whatever the slots, and more again when they do not', async () => {
+    const t = createQueue();
+    await t.enqueue(3_000, 5, { blocks: true });
+    const worker = t.start('a', { concurrency: 50 });
+    const ahead: number[] = [];
+    while (t.begun.length < 2_900) {
+      await t.pass(1);
+      ahead.push((await t.leased()) - 50);
+    }
+    // One thread ends 0.2 jobs per ms, and a job may be planned to wait for 50 ms: 10 jobs. The acks of a turn are not confirmed yet.
+    expect(Math.max(...ahead.slice(ahead.length / 2))).toBeLessThanOrEqual(10 + 2 * 64);
+    await t.pass(100);
+    await t.enqueue(3_000, 1);
+    await t.pass(20);
+    expect(await t.leased()).toBeGreaterThan(150);
+    await t.stop(worker);
   });
 
   it('begin by priority, then in the order of the queue', async () => {
