@@ -15,6 +15,8 @@ export function writePapers(root: string, folder: string, manifest: Manifest): v
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     cpSync(join(root, path), join(folder, path), { recursive: true });
   }
+  const picture = join(folder, 'infra/monitoring/grafana-dashboard.json');
+  writeFileSync(picture, JSON.stringify(JSON.parse(readFileSync(picture, 'utf8'))));
   const docs = readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md') && !left.includes(name))
     .map((name) => join('docs', name));
