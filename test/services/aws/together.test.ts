@@ -1,6 +1,7 @@
 /** What goes back to SQS from one invocation goes in as few requests as it fits in. */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Clock } from '../../../core/base/clock.ts';
@@ -49,6 +50,7 @@ async function open({ state = 'in memory', rate, concurrency }: Options = {}) {
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
   });
+  let ended = 0;
   const job = defineJob({
     name: 'job',
     queue: 'mail',
@@ -61,6 +63,7 @@ async function open({ state = 'in memory', rate, concurrency }: Options = {}) {
       if (does === 'fails') throw new Error('not now');
       if (does === 'snoozes') throw new SnoozeError(minute);
       if (does === 'stays') await finished;
+      ended++;
     },
   });
   const app = createApp({ jobs: [job], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]), clock });
@@ -77,6 +80,11 @@ async function open({ state = 'in memory', rate, concurrency }: Options = {}) {
       t.requests.clear();
       return poller.poll(10 * minute);
     },
+    async pollLater() {
+      await t.time.advance(10 * minute);
+      return poller.poll(10 * minute);
+    },
+    ended: () => ended,
     asked: () => {
       const { requests } = t;
       const of = (name: string) => requests.get(`${name}Command`) ?? 0;
@@ -120,6 +128,27 @@ describe.each(['in memory', 'in DynamoDB'] as const)('ten jobs of one event, wit
     ]);
     await t.poll(ten);
     inTwoRequests(t);
+  });
+
+  it('that wait ten times are received once by SQS each time, and run then', async () => {
+    const t = await open({ state, concurrency: { limit: 1 } });
+    const redrive = { deadLetterTargetArn: t.deadLetterArn, maxReceiveCount: 5 };
+    const command = new SetQueueAttributesCommand({
+      QueueUrl: t.url,
+      Attributes: { RedrivePolicy: JSON.stringify(redrive) },
+    });
+    await benches.endpoint.client.send(command);
+    const slot = {
+      ...{ key: 'job:job:concurrency', limit: 1, holder: 'another', owner: 'o' },
+      ...{ holdMs: 200 * minute, rank: 0, queue: 'mail' },
+    };
+    await t.store.limits!.take([slot]);
+    await t.poll([{ does: 'ends', turns: 0 }]);
+    for (let times = 1; times < 10; times++) expect((await t.pollLater()).done).toBe(1);
+    await t.store.limits!.free([slot]);
+    expect(t.ended()).toBe(0);
+    await t.pollLater();
+    expect(t.ended()).toBe(1);
   });
 
   it('that snooze go back in two requests', async () => {
