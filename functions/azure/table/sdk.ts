@@ -59,17 +59,18 @@ export async function openApi(options: TableStoreOptions) {
   const client = await clientFor(options);
   const limited = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
 
-  /** A change of one entity needs no transaction. */
-  function send(partition: string, steps: readonly Step[]): Promise<unknown> {
-    const [only] = steps;
-    if (steps.length > 1) {
-      const actions = steps.map((step) => actionOf(partition, step));
-      return client.submitTransaction(actions, limited());
-    }
-    if ('create' in only!) return client.createEntity(only.create, limited());
-    if ('put' in only!) return client.upsertEntity(only.put, 'Replace', limited());
-    if ('remove' in only!) return client.deleteEntity(partition, only.remove, limited());
-    return client.updateEntity(only!.update, 'Replace', { ...limited(), etag: only!.over });
+  /** Resolves with the new etag of the first entity. A change of one entity needs no transaction. */
+  async function send(partition: string, steps: readonly Step[]): Promise<string | undefined> {
+    if (steps.length === 1) return (await sendOne(partition, steps[0]!)).etag;
+    const actions = steps.map((step) => actionOf(partition, step));
+    return (await client.submitTransaction(actions, limited())).subResponses[0]?.etag;
+  }
+
+  function sendOne(partition: string, only: Step): Promise<{ readonly etag?: string }> {
+    if ('create' in only) return client.createEntity(only.create, limited());
+    if ('put' in only) return client.upsertEntity(only.put, 'Replace', limited());
+    if ('remove' in only) return client.deleteEntity(partition, only.remove, limited()).then(() => ({}));
+    return client.updateEntity(only.update, 'Replace', { ...limited(), etag: only.over });
   }
 
   return {
@@ -82,11 +83,14 @@ export async function openApi(options: TableStoreOptions) {
       }
     },
     /** Makes all changes or none; `false` = another writer was first. */
-    commit: (partition: string, steps: readonly Step[]): Promise<boolean> =>
-      unlessOvertaken(send(partition, steps)),
+    commit: async (partition: string, steps: readonly Step[]): Promise<boolean> =>
+      (await unlessOvertaken(send(partition, steps))).done,
+    /** As `commit`, with the new etag of the first entity as the answer; `undefined` = not known. */
+    commitAndTell: (partition: string, steps: readonly Step[]) => unlessOvertaken(send(partition, steps)),
     /** `false` = it is missing, or has changed since it was read. */
-    remove: (partition: string, row: string, etag?: string): Promise<boolean> =>
-      unlessOvertaken(client.deleteEntity(partition, row, { ...limited(), ...(etag && { etag }) })),
+    remove: async (partition: string, row: string, etag?: string): Promise<boolean> =>
+      (await unlessOvertaken(client.deleteEntity(partition, row, { ...limited(), ...(etag && { etag }) })))
+        .done,
     /** Sorted by row, ascending. */
     async range(range: Range): Promise<Found[]> {
       const { max = Number.POSITIVE_INFINITY } = range;
@@ -160,12 +164,13 @@ function filterOf({ partition, before, from, to, equal = {}, above, atMost }: Ra
 /** The SDK's own `odata` would not quote a single value. */
 const quoted = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 
-async function unlessOvertaken(sent: Promise<unknown>): Promise<boolean> {
+async function unlessOvertaken<T>(
+  sent: Promise<T>,
+): Promise<{ readonly done: true; readonly answer: T } | { readonly done: false }> {
   try {
-    await sent;
-    return true;
+    return { done: true, answer: await sent };
   } catch (error) {
-    if (overtaken.has(codeOf(error) ?? '')) return false;
+    if (overtaken.has(codeOf(error) ?? '')) return { done: false };
     throw error;
   }
 }

@@ -16,11 +16,11 @@ import {
   textOf,
   textProperties,
 } from './layout.ts';
-import type { Found, Table, TableApi } from './sdk.ts';
+import type { Found, Step, Table, TableApi } from './sdk.ts';
 
 /** A write over any version can lose a race, and is then repeated. */
 const mostTries = 20;
-/** A transaction does not return the new version: the text must be read before the next write. */
+/** The version of a text whose etag was not answered: it must be read before the next write. */
 const unread = 'unread';
 
 interface Place {
@@ -65,6 +65,8 @@ const endsAtOf = (found: Found): number =>
 
 const lookAt = (at: number): string => `look:${momentText(at)}:${randomUUID()}`;
 
+const versionOf = (version: Version): string => JSON.stringify(version);
+
 async function read(api: TableApi, name: string): Promise<StoredText | null> {
   const { partition, row } = placeOf(name);
   const found = await api.get(partition, row);
@@ -72,23 +74,28 @@ async function read(api: TableApi, name: string): Promise<StoredText | null> {
 }
 
 function storedOf(found: Found): StoredText {
-  const version: Version = { etag: found.etag, look: found.look! };
-  return { text: textOf(found), version: JSON.stringify(version) };
+  return { text: textOf(found), version: versionOf({ etag: found.etag, look: found.look! }) };
 }
 
-/** `over`: the version that was read; `null` = there must be none. */
-function write(api: TableApi, { name, text, endsAt }: TextWrite, over: string | null): Promise<boolean> {
+/** Resolves with the new version; `null` = another writer was first. @param over the version that was read; `null` = there must be none */
+async function write(
+  api: TableApi,
+  { name, text, endsAt }: TextWrite,
+  over: string | null,
+): Promise<string | null> {
   const { partition, row } = placeOf(name);
   const end = endsAt ?? Number.MAX_SAFE_INTEGER;
   const { etag, look } = over === null ? { etag: null, look: lookAt(end) } : (JSON.parse(over) as Version);
   const properties = { ...propertiesOf(name, end), ...textProperties(withoutSeparators(text)) };
   const entity = { partitionKey: partition, rowKey: row, look, ...properties };
   // A later end is one write: the look row stays, and a purge that reads it too early moves it.
-  if (etag !== null) return api.commit(partition, [{ update: entity, over: etag }]);
-  return api.commit(partition, [
-    { create: entity },
-    { create: { partitionKey: partition, rowKey: look, key: row } },
-  ]);
+  const steps: Step[] =
+    etag !== null
+      ? [{ update: entity, over: etag }]
+      : [{ create: entity }, { create: { partitionKey: partition, rowKey: look, key: row } }];
+  const written = await api.commitAndTell(partition, steps);
+  if (!written.done) return null;
+  return written.answer === undefined ? unread : versionOf({ etag: written.answer, look });
 }
 
 async function remove(api: TableApi, name: string, version: string): Promise<boolean> {
@@ -138,10 +145,7 @@ export function tableTexts(table: Table): TextStore {
         });
         return found;
       }),
-    write: (texts) =>
-      each('writing texts', texts, async (api, text, version) =>
-        (await write(api, text, version)) ? unread : null,
-      ),
+    write: (texts) => each('writing texts', texts, write),
     async remove(texts) {
       const answers = await each('removing texts', texts, async (api, { name }, version) => {
         if (version === null) return 'none';
