@@ -138,7 +138,9 @@ async function open(kind: Kind, purpose: string) {
     limits: store.limits!,
     enqueue: () => client.enqueue(kinds[kind], { n: ++n }),
     async runNext() {
-      expect((await trigger.poll('mail')).map(({ end }) => end)).toEqual(['completed']);
+      let calls = await trigger.poll('mail');
+      while (calls.length === 0) calls = await trigger.poll('mail'); // a busy machine is late
+      expect(calls.map(({ end }) => end)).toEqual(['completed']);
     },
     spent(): Spent {
       const spent = { bus: operations, table: storage.counted() };
