@@ -32,6 +32,8 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
   const waiting = new Set<() => void>();
   /** Cancels the releases that are planned for messages in the inbox. */
   const timers = new Set<() => void>();
+  /** Addresses that had messages for most calls of the last fetch: they are asked for all that is wanted at once. */
+  const plentiful = new Set<P>();
   let failures: unknown[] = [];
   let first = 0;
   let open = true;
@@ -107,9 +109,7 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
       const left = max - leases.length;
       if (left <= 0) break;
       try {
-        const batch = await receive(address, Math.min(mostPerCall, left), leaseMs, 0);
-        leases.push(...batch);
-        if (batch.length === mostPerCall) leases.push(...(await more(address, left - batch.length, leaseMs)));
+        leases.push(...(await lookAt(address, left, leaseMs)));
       } catch (error) {
         if (leases.length === 0) throw error;
         break; // keeps the messages of the queues before
@@ -118,15 +118,30 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
     return leases;
   }
 
-  /** Fetches the rest in parallel, because the address has just returned as many messages as a call can. */
+  async function lookAt(address: P, max: number, leaseMs: number): Promise<JobLease[]> {
+    if (plentiful.has(address)) return more(address, max, leaseMs);
+    const first = await receive(address, Math.min(mostPerCall, max), leaseMs, 0);
+    if (first.length < mostPerCall || max <= mostPerCall) return first;
+    return [...first, ...(await moreIfAny(address, max - first.length, leaseMs))];
+  }
+
+  /** As many calls at once as `max` takes. Rejects if all of them failed. */
   async function more(address: P, max: number, leaseMs: number): Promise<JobLease[]> {
     const calls: Promise<JobLease[]>[] = [];
     for (let left = max; left > 0; left -= mostPerCall) {
       calls.push(receive(address, Math.min(mostPerCall, left), leaseMs, 0));
     }
     const results = await Promise.allSettled(calls); // a failed call must not lose the messages of the others
-    return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+    const leases = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+    if (leases.length * 2 > max) plentiful.add(address);
+    else plentiful.delete(address);
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed && leases.length === 0) throw failed.reason;
+    return leases;
   }
+
+  const moreIfAny = (address: P, max: number, leaseMs: number): Promise<JobLease[]> =>
+    more(address, max, leaseMs).catch(() => []);
 
   /** Every queue gets its turn to be first. */
   function inTurn(queues: readonly string[]): string[] {
@@ -142,8 +157,9 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
       let leases = take(queues, max);
       if (leases.length > 0 || max <= 0) return leases;
       failures = [];
-      // Long polls ask all addresses at once, which ignores priorities. So look at the urgent lanes first.
-      if (waitMs <= 0 || addresses.length > queues.length) {
+      // Long polls ask all addresses at once, which ignores priorities. So look at the urgent lanes first. Nor is there anything to wait for
+      // where there was plenty.
+      if (waitMs <= 0 || addresses.length > queues.length || addresses.some((one) => plentiful.has(one))) {
         leases = await look(addresses, max, leaseMs);
         // A poll that is still under way may have been faster.
         if (leases.length === 0) leases = take(queues, max);
@@ -162,7 +178,7 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
       const [address, ...others] = addresses.filter(({ name }) => name === lease?.queue);
       if (!address || others.length > 0) return leases;
       if (leases.length >= mostPerPoll(address) && leases.length < max) {
-        leases.push(...(await more(address, max - leases.length, leaseMs)));
+        leases.push(...(await moreIfAny(address, max - leases.length, leaseMs)));
       }
       return leases;
     },

@@ -33,7 +33,7 @@ export interface BatchRules<T, Entry> {
 
 export const largestRequest = 1_048_576;
 export const mostEntries = 10;
-const mostRequestsAtOnce = 8;
+const mostRequestsAtOnce = 16;
 /** How often an entry is sent that fails because of SQS. */
 const mostTries = 3;
 

@@ -230,13 +230,26 @@ function tells(ratios: readonly number[]): boolean {
 /** A row with a limit of its own; `most` = the target. */
 export function limitRow(name: string, unit: string, samples: readonly number[], most: number | null): Row {
   const score = median(samples);
+  return boundRow(name, unit, samples, most === null ? null : { text: `≤ ${most}`, met: score <= most });
+}
+
+export const leastRow = (name: string, unit: string, samples: readonly number[], least: number): Row =>
+  boundRow(name, unit, samples, { text: `≥ ${least}`, met: median(samples) >= least });
+
+function boundRow(
+  name: string,
+  unit: string,
+  samples: readonly number[],
+  bound: { readonly text: string; readonly met: boolean } | null,
+): Row {
+  const score = median(samples);
   return {
     name,
     reached: `${amount(score)} ${unit}`,
     against: '',
-    score: most === null ? null : score,
-    target: most === null ? 'report' : `≤ ${most} ${unit}`,
-    met: most === null ? null : score <= most,
+    score: bound === null ? null : score,
+    target: bound === null ? 'report' : `${bound.text} ${unit}`,
+    met: bound === null ? null : bound.met,
     samples,
   };
 }

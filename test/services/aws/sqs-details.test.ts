@@ -26,6 +26,56 @@ describe('sqs() on the wire', () => {
     });
   });
 
+  it('asks for all that a fetch wants at once, as long as there is plenty', async () => {
+    const t = await bench();
+    await t.fetch();
+    await t.backend.enqueue(Array.from({ length: 130 }, () => t.message()));
+    let [underWay, most] = [0, 0];
+    benches.endpoint.client.middlewareStack.add(
+      (next) => async (args) => {
+        most = Math.max(most, ++underWay);
+        return next(args).finally(() => underWay--);
+      },
+      { step: 'initialize', name: 'together' },
+    );
+    async function fetched(waitMs: number) {
+      t.requests.clear();
+      most = 0;
+      const { length } = await t.backend.fetch({ queues: ['mail'], max: 40, leaseMs: 60_000, waitMs });
+      return { length, most, asked: t.requests.get('ReceiveMessageCommand') };
+    }
+    expect(await fetched(1_000)).toEqual({ length: 40, most: 3, asked: 4 });
+    expect(await fetched(1_000)).toEqual({ length: 40, most: 4, asked: 4 });
+    expect(await fetched(0)).toEqual({ length: 40, most: 4, asked: 4 });
+    expect(await fetched(0)).toEqual({ length: 10, most: 4, asked: 4 });
+    expect(await fetched(0)).toEqual({ length: 0, most: 1, asked: 1 });
+    benches.endpoint.client.middlewareStack.remove('together');
+  });
+
+  it('keeps what other calls bring when one fails, and says so when all do', async () => {
+    const t = await bench();
+    await t.fetch();
+    await t.backend.enqueue(Array.from({ length: 80 }, () => t.message()));
+    let fails: (call: number) => boolean = () => false;
+    let calls = 0;
+    benches.endpoint.client.middlewareStack.add(
+      (next, { commandName = '' }) =>
+        async (args) => {
+          if (commandName === 'ReceiveMessageCommand' && fails(++calls)) throw new Error('cut off');
+          return next(args);
+        },
+      { step: 'initialize', name: 'fails' },
+    );
+    expect(await t.fetch(30)).toHaveLength(30);
+    fails = (call) => call % 3 === 0;
+    expect(await t.fetch(30)).toHaveLength(20);
+    fails = () => true;
+    await expect(t.fetch(30)).rejects.toMatchObject({ code: 'BACKEND' });
+    fails = () => false;
+    expect(await t.fetch(30)).toHaveLength(30);
+    benches.endpoint.client.middlewareStack.remove('fails');
+  });
+
   it('asks for the attributes it needs, and for no others', async () => {
     const t = await bench();
     const asked: unknown[] = [];
