@@ -40,14 +40,10 @@ export const backend = () =>
   });`,
   ],
   sqs: [
-    `import { dynamoStore, sqs } from 'longshore/aws';
-import { sqliteStore } from 'longshore/local/sqlite';`,
-    `// QUEUE_URL is the start of every queue's URL.
+    `import { dynamoStore, sqs } from 'longshore/aws';`,
+    `// QUEUE_URL is the start of every queue's URL. SQS keeps no state: it is in a table of DynamoDB.
 export const backend = () => sqs({ queueUrl: process.env.QUEUE_URL ?? '', endpoint: process.env.SQS_ENDPOINT });
-
-// SQS keeps no state: it is in DynamoDB, and on your own machine in a file.
-export const store = () =>
-  process.env.SQLITE_FILE ? sqliteStore(process.env.SQLITE_FILE) : dynamoStore({ table: process.env.TABLE ?? '' });`,
+export const store = () => dynamoStore({ table: process.env.TABLE ?? '' });`,
   ],
   servicebus: [
     `import { serviceBus, tableStore } from 'longshore/azure';
@@ -70,24 +66,19 @@ import { postgresStore } from 'longshore/local/postgres';`,
   configs.beanstalkd[1].replace(/sqliteStore\(.*\)/, `postgresStore(process.env.DATABASE_URL ?? '')`),
 ];
 
-const start = `async start({ folder }: { folder: string }) {
-    return { env: { SQLITE_FILE: \`\${folder}/store.db\` } };
-  },`;
-
 const simulations: Readonly<Partial<Record<Platform, readonly string[]>>> = {
   aws: [
-    `// For \`longshore simulate lambda\`.
-export const simulation = {
-  entry: './functions.ts',
-  ${start}
-};`,
+    `// For \`longshore simulate lambda\` and \`longshore package aws\`.
+export const simulation = { entry: './functions.ts' };`,
   ],
   azure: [
-    `// For \`longshore simulate functions\`.
+    `// For \`longshore simulate functions\` and \`longshore package azure\`.
 export const simulation = {
   functions: {
     entry: './main.ts',
-    ${start.replaceAll('\n', '\n  ')}
+    async start({ folder }: { folder: string }) {
+      return { env: { SQLITE_FILE: \`\${folder}/store.db\` } };
+    },
   },
 };`,
   ],
@@ -109,25 +100,6 @@ export const { worker, schedule } = lambda(app, { backend: backend(), store: sto
 import { app, store } from './longshore.config.ts';
 
 azure(app, { connection: 'SERVICEBUS_CONNECTION', store });
-`,
-    'host.json': `{
-  "version": "2.0",
-  "functionTimeout": "00:30:00",
-  "extensionBundle": {
-    "id": "Microsoft.Azure.Functions.ExtensionBundle",
-    "version": "[4.0.0, 5.0.0)"
-  },
-  "extensions": {
-    "serviceBus": {
-      "autoCompleteMessages": true,
-      "maxAutoLockRenewalDuration": "00:30:00",
-      "maxConcurrentCalls": 16,
-      "maxConcurrentSessions": 8,
-      "sessionIdleTimeout": "00:00:05",
-      "prefetchCount": 0
-    }
-  }
-}
 `,
   },
 };

@@ -9,7 +9,7 @@ import { kubernetesFile } from './kubernetes-file.ts';
 import { extendManifest } from './manifest.ts';
 import type { Project } from './project.ts';
 import { supervisordFiles, systemdFiles } from './service-files.ts';
-import { isSupervised } from './settings.ts';
+import { isSupervised, variablesOf } from './settings.ts';
 import { type NewFile, type Written, writeFiles } from './write.ts';
 
 export interface Initialized extends Written, Choices {
@@ -39,13 +39,16 @@ export function init(project: Project, choices: Choices, version: string): Initi
   return { ...choices, written, kept, ...changes, notes: notesOn(project, choices, kept) };
 }
 
-function notesOn(project: Project, { platform }: Choices, kept: readonly string[]): readonly string[] {
+function notesOn(project: Project, choices: Choices, kept: readonly string[]): readonly string[] {
   const { folder, manifest } = project;
+  const { platform } = choices;
+  const settings = variablesOf(choices).map(({ name, example }) => `${name} (${example})`);
   const isOutside = Object.hasOwn(manifest.devDependencies ?? {}, 'tsx');
   const tsconfig = kept.includes('tsconfig.json') ? readFileSync(join(folder, 'tsconfig.json'), 'utf8') : '';
   const refusesEndings =
     tsconfig !== '' && !/allowImportingTsExtensions|rewriteRelativeImportExtensions/.test(tsconfig);
   return [
+    ...(settings.length > 0 ? [`It is set up by environment variables: ${settings.join(', ')}.`] : []),
     ...(isSupervised(platform) && isOutside
       ? ['A release has no devDependencies, and the worker needs tsx. Move it to dependencies.']
       : []),
@@ -72,24 +75,49 @@ export function reportOf({ written, kept, keptScripts, notes }: Initialized, { f
   ].join('\n');
 }
 
+type Step = readonly [command: string, does: string];
+
 /** Commands to type next, with what they do. */
 export function nextSteps(
-  { addedPackages, keptScripts }: Initialized,
+  { addedPackages, keptScripts, platform }: Initialized,
   { manager }: Project,
-): readonly (readonly [command: string, does: string])[] {
+): readonly Step[] {
   const run = (name: string): string =>
     keptScripts[name]?.replace(/^longshore /, `${manager.exec} longshore `) ?? manager.run(name);
-  return [
-    ...(addedPackages.length === 0
-      ? []
-      : [[manager.install, `installs ${addedPackages.join(', ')}`] as const]),
+  const install: readonly Step[] = [[manager.install, `installs ${addedPackages.join(', ')}`]];
+  const test: Step = [run('test'), 'tests the job'];
+  const bundle: Step = [run('package'), 'bundles the functions, and writes a template for them'];
+  const steps: Readonly<Partial<Record<Platform, readonly Step[]>>> = {
+    docker: [['docker compose up --build', 'runs it in containers']],
+    aws: [
+      [`${manager.addTools} ${lambdaTools}`, 'brings an SQS, a DynamoDB and the runtime of Lambda'],
+      [run('dev'), 'runs the functions as Lambda does'],
+      test,
+      bundle,
+    ],
+    azure: [
+      [`${manager.addTools} esbuild`, 'brings a bundler'],
+      [run('dev'), 'runs the functions as Azure does'],
+      test,
+      bundle,
+    ],
+  };
+  const usual: readonly Step[] = [
     [run('dev'), 'runs a worker, and prints the link of the dashboard'],
     [run('enqueue'), 'enqueues a job, in another terminal'],
-    [run('test'), 'tests the job'],
+    test,
+  ];
+  const own = steps[platform] ?? [];
+  return [
+    ...(addedPackages.length === 0 ? [] : install),
+    ...(platform === 'aws' || platform === 'azure' ? own : [...usual, ...own]),
   ];
 }
 
-export function stepsText(steps: ReturnType<typeof nextSteps>): string {
+const lambdaTools = 'aws-lambda-ric dynalite esbuild fauxqs';
+
+export function stepsText(steps: readonly Step[]): string {
   const width = Math.max(...steps.map(([command]) => command.length));
-  return ['Next:', ...steps.map(([command, does]) => `  ${command.padEnd(width)}  ${does}`)].join('\n');
+  const lines = steps.map(([command, does]) => `  ${command.padEnd(width)}  ${does}`.trimEnd());
+  return ['Next:', ...lines].join('\n');
 }

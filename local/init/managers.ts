@@ -10,6 +10,8 @@ export interface Manager {
   run(script: string): string;
   /** Runs a program of a package. */
   readonly exec: string;
+  /** Adds devDependencies, without their install scripts. */
+  readonly addTools: string;
 }
 
 export const managers: readonly [Manager, ...Manager[]] = [
@@ -19,6 +21,7 @@ export const managers: readonly [Manager, ...Manager[]] = [
     install: 'npm install',
     run: (script) => (script === 'test' ? 'npm test' : `npm run ${script}`),
     exec: 'npx',
+    addTools: 'npm install --save-dev --ignore-scripts',
   },
   {
     name: 'pnpm',
@@ -26,6 +29,7 @@ export const managers: readonly [Manager, ...Manager[]] = [
     install: 'pnpm install',
     run: (script) => `pnpm ${script}`,
     exec: 'pnpm exec',
+    addTools: 'pnpm add --save-dev --ignore-scripts',
   },
   {
     name: 'yarn',
@@ -33,6 +37,7 @@ export const managers: readonly [Manager, ...Manager[]] = [
     install: 'yarn install',
     run: (script) => `yarn ${script}`,
     exec: 'yarn',
+    addTools: 'yarn add --dev --ignore-scripts',
   },
 ];
 

@@ -61,14 +61,21 @@ export function extendManifest(project: Project, choices: Choices, version: stri
   };
 }
 
+/** Their functions are called by a cloud, so there is no worker. */
+const simulators: Readonly<Partial<Record<Choices['platform'], string>>> = {
+  aws: 'lambda',
+  azure: 'functions',
+};
+
 function scriptsOf({ has, ending, main }: Project, { platform }: Choices): Readonly<Record<string, string>> {
+  const simulator = simulators[platform];
   const usesTsx = has('tsx'); // its code may need what Node does not strip
   const node = usesTsx ? 'node --import tsx' : 'node';
   const longshore = usesTsx ? `${node} ${main}` : 'longshore';
   return {
-    ...(platform === 'aws' || platform === 'azure'
-      ? { dev: `${longshore} simulate ${platform === 'aws' ? 'lambda' : 'functions'}` }
-      : { dev: `${longshore} dev`, worker: `${longshore} work` }),
+    ...(simulator === undefined
+      ? { dev: `${longshore} dev`, worker: `${longshore} work` }
+      : { dev: `${longshore} simulate ${simulator}`, package: `${longshore} package ${platform}` }),
     enqueue: `${node} enqueue.${ending}`,
     test: has('vitest') ? 'vitest run' : `${node} --test`,
   };

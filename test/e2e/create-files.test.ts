@@ -170,14 +170,6 @@ describe('the files of every platform and backend', () => {
       execFileSync('sh', ['-n', script]);
     }
   });
-
-  it('have the settings of Service Bus that the example has', () => {
-    const { extensions, functionTimeout } = JSON.parse(read(root, 'host.json'));
-    expect(JSON.parse(read(home, 'azure-servicebus/host.json'))).toMatchObject({
-      extensions: { serviceBus: extensions.serviceBus },
-      functionTimeout,
-    });
-  });
 });
 
 describe('a container', () => {

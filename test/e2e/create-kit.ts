@@ -64,7 +64,15 @@ export async function startMachine() {
   const started: Running[] = [];
   /** Starts a program that does not end by itself. */
   function start(line: string, cwd: string, more: NodeJS.ProcessEnv = {}): Running {
-    const [program = '', ...args] = line.split(' ');
+    return begin(line.split(' '), cwd, more);
+  }
+
+  /** The same, with a terminal to type into. */
+  function terminal(line: string): Running {
+    return begin(['script', '-qec', `exec ${line}`, '/dev/null'], folder, {});
+  }
+
+  function begin([program = '', ...args]: readonly string[], cwd: string, more: NodeJS.ProcessEnv): Running {
     const running = watched(spawn(program, args, { cwd, env: { ...env, ...more }, detached: true }));
     started.push(running);
     return running;
@@ -75,7 +83,7 @@ export async function startMachine() {
     registry.close();
     rmSync(folder, { recursive: true, force: true });
   }
-  return { folder, env, run, start, end };
+  return { folder, env, run, start, terminal, end };
 }
 
 const withoutNpm = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
@@ -86,6 +94,7 @@ export interface Running {
   output(): string;
   /** Resolves with its exit code. */
   readonly ended: Promise<number | null>;
+  type(line: string): void;
   /** Resolves when the output matches. Rejects if the program ends before. */
   seen(pattern: RegExp): Promise<RegExpExecArray>;
   /** To it and to all programs that it has started, as a terminal does. */
@@ -124,6 +133,7 @@ function watched(child: ChildProcess): Running {
       }
     },
     signal,
+    type: (line) => void child.stdin!.write(`${line}\n`),
     async stop() {
       signal('SIGINT');
       return ended;

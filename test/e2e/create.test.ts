@@ -1,8 +1,16 @@
 /** From nothing to a job that has run: `npm create longshore`, and what it makes. */
 
-import { readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { complaintAbout } from '../../infra/create/package-name.ts';
 import { shared } from '../kit/shared/shared.ts';
@@ -77,6 +85,97 @@ describe('npm create longshore@latest my-app', () => {
       stdout: '',
     });
     expect(readFileSync(join(app, 'types/longshore.config.d.ts'), 'utf8')).toContain('backend');
+  });
+});
+
+describe('longshore init, in a package that has Longshore', () => {
+  it('adds to a CommonJS package, whose own code requires the job', async () => {
+    const folder = join(machine.folder, 'commonjs');
+    mkdirSync(folder);
+    await machine.run('npm init -y', folder);
+    await machine.run('npm pkg set type=commonjs', folder);
+    await machine.run('npm install longshore', folder);
+    expect(await machine.run('npx longshore init --yes', folder)).toMatchObject({ code: 0, stderr: '' });
+    await machine.run('npm install', folder);
+    writeFileSync(
+      join(folder, 'web.js'),
+      `const { connect } = require('longshore');
+      const { app, backend } = require('./longshore.config.mts');
+      const { greet } = require('./jobs.mts');
+      const client = connect(app, backend());
+      client.enqueue(greet, { name: 'Grace' }).then(() => client.close());`,
+    );
+    expect(await machine.run('node web.js', folder)).toMatchObject({ code: 0 });
+    const { stdout } = await machine.run('npx longshore work --drain --log pretty', folder);
+    expect(stdout).toMatch(/hello Grace/);
+    expect(await machine.run('node --test', folder)).toMatchObject({ code: 0 });
+    expect(await machine.run(`${process.execPath} ${tsc}`, folder)).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('adds to a worker in a monorepo, whose image would install and run from the root', async () => {
+    const folder = join(machine.folder, 'mono');
+    const worker = join(folder, 'packages/worker');
+    mkdirSync(worker, { recursive: true });
+    mkdirSync(join(folder, 'packages/web'));
+    writeFileSync(join(folder, 'package.json'), '{"private":true,"workspaces":["packages/*"]}');
+    writeFileSync(
+      join(worker, 'package.json'),
+      '{"name":"@acme/worker","type":"module","dependencies":{"longshore":"*"}}',
+    );
+    writeFileSync(
+      join(folder, 'packages/web/package.json'),
+      '{"name":"web","type":"module","dependencies":{"@acme/worker":"*"}}',
+    );
+    writeFileSync(
+      join(folder, 'packages/web/web.ts'),
+      `import { greet } from '@acme/worker/jobs.ts'; console.log(greet.name);`,
+    );
+    await machine.run('npm install', folder);
+    const init = 'npx longshore init --platform docker --backend sqlite';
+    expect(await machine.run(init, worker)).toMatchObject({ code: 0, stderr: '' });
+    await machine.run('npm install', folder);
+    expect(await machine.run('node packages/web/web.ts', folder)).toMatchObject({ stdout: 'greet\n' });
+    // The steps of the Dockerfile, without a container: copy what is not ignored, install, run.
+    const dockerfile = readFileSync(join(worker, 'Dockerfile'), 'utf8');
+    const image = join(machine.folder, 'image');
+    cpSync(folder, image, {
+      recursive: true,
+      filter: (path) => !/node_modules|\.longshore/.test(basename(path)),
+    });
+    expect(await machine.run(/^RUN (npm ci .*)$/m.exec(dockerfile)![1]!, image)).toMatchObject({ code: 0 });
+    const [, workdir = ''] = /^WORKDIR \/app\/(.*)$/m.exec(dockerfile)!;
+    const command: string[] = JSON.parse(/^CMD (.*)$/m.exec(dockerfile)![1]!);
+    const words = command.map((word) => (word === '9464' ? '0' : word));
+    const container = machine.start(words.join(' '), join(image, workdir), {
+      NODE_ENV: 'production',
+      LONGSHORE_SIGNING_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    });
+    await container.seen(/worker started/);
+    container.child.kill('SIGTERM');
+    expect(await container.ended).toBe(0);
+  });
+});
+
+describe('create-longshore on a terminal', () => {
+  it('asks where and on what, and takes numbers and names', async () => {
+    const program = join((await shared('create')).folder, 'create.js');
+    const asked = machine.terminal(`${process.execPath} ${program} asked`);
+    await asked.seen(/1 to 7 \(machine\): /);
+    asked.type('1');
+    await asked.seen(/1 to 6 \(sqlite\): /);
+    asked.type('sqlite');
+    await asked.seen(/Next:/);
+    expect(await asked.ended).toBe(0);
+  });
+
+  it('leaves nothing behind when it is stopped while it installs', async () => {
+    const program = join((await shared('create')).folder, 'create.js');
+    const stopped = machine.start(`${process.execPath} ${program} stopped --yes`, machine.folder);
+    await stopped.seen(/Installing with npm/);
+    expect(existsSync(join(machine.folder, 'stopped/package.json'))).toBe(true);
+    expect(await stopped.stop()).toBe(1);
+    expect(stopped.output()).toMatch(/CONFIG: Nothing was kept\. It was stopped\.\n$/);
+    expect(existsSync(join(machine.folder, 'stopped'))).toBe(false);
   });
 });
 
