@@ -24,7 +24,7 @@ export interface Lane {
   readonly pool: Pool;
   /** Measured per lane, because the jobs of each take another time. */
   readonly measured: Ahead;
-  /** The queue whose jobs may find their limits full; `null` = none. Its jobs are not held ahead, because another worker may have a slot for them. */
+  /** The queue whose jobs may find their limits full; `null` = none. No more of them are held ahead than may begin. */
   readonly bound: string | null;
   promised: number;
 }
@@ -41,7 +41,7 @@ export function createLanes(state: WorkerState) {
 
   function laneOf(queues: readonly string[], pool: Pool): Lane {
     const bound = queues.length === 1 && bounds.queues.has(queues[0]!) ? queues[0]! : null;
-    const most = bound ? 0 : Math.floor((prefetch * pool.slots) / concurrency);
+    const most = Math.floor((prefetch * pool.slots) / concurrency);
     const measured = measureAhead({ most, concurrency: pool.slots, withinMs: aheadMs });
     return { queues, pool, measured, bound, promised: 0 };
   }
@@ -89,11 +89,10 @@ export function createLanes(state: WorkerState) {
     /** The lanes with room. @param isLow only those that hold so few jobs ahead that a fetch is large enough to be cheap: half, or none */
     rooms(isLow: boolean): Room[] {
       const now = steadyNow(app.clock);
-      const alone = all.length === 1;
       for (const pool of pools) pool.ahead = 0;
-      for (const lane of all) {
-        const runs = alone ? running : [...running].filter((run) => of(run) === lane);
-        lane.pool.ahead += lane.measured.most(runs, now);
+      for (const { pool, measured } of all) {
+        const runs = pools.size === 1 ? running : [...running].filter((run) => of(run).pool === pool);
+        pool.ahead = Math.max(pool.ahead, measured.most(runs, now));
       }
       return all.flatMap((lane) => {
         const { pool } = lane;

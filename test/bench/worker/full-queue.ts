@@ -1,6 +1,7 @@
 /**
- * `node test/bench/worker/full-queue.ts sqlite|postgres|redis|beanstalkd [pairs]`: mails beside a queue whose limit is full, and without it, in turns.
+ * `node test/bench/worker/full-queue.ts sqlite|postgres|redis|beanstalkd [pairs] [keys]`: mails beside a queue whose limit is full, and without it, in turns.
  * One worker with 8 slots takes both queues. Queue `import` has 6,000 jobs of 10 ms under `concurrency: 4`; a mail comes every 20 ms.
+ * With `keys` the limit is one job at a time for each of four keys.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,6 +26,7 @@ const slots = 8;
 const limit = 4;
 const mails = 200;
 const mailEveryMs = 20;
+const [name = 'sqlite', pairs = '3', byKey] = process.argv.slice(2);
 
 interface Measured {
   readonly p50: number;
@@ -82,7 +84,7 @@ async function measure(backend: Contract.QueueBackend, beside: boolean): Promise
     name: 'import',
     queue: 'import',
     payload: z.object({ n: z.number() }),
-    concurrency: { limit },
+    concurrency: byKey ? { limit: 1, key: ({ n }) => `${n % limit}` } : { limit },
     async handle() {
       await delay(jobMs);
       imported++;
@@ -166,7 +168,6 @@ async function openAt(name: string): Promise<{ at: At; stop(): Promise<void> }> 
   throw new Error(`Expected sqlite, postgres, redis or beanstalkd, got ${name}.`);
 }
 
-const [name = 'sqlite', pairs = '3'] = process.argv.slice(2);
 const { at, stop } = await openAt(name);
 const line = (what: string, { p50, p95, fetches, releases, cpuMs, percentOfLimit }: Measured): string =>
   `${what}: mail p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms; per mail ${fetches.toFixed(2)} fetches, ${releases.toFixed(2)} releases, ${cpuMs.toFixed(2)} ms CPU; import at ${percentOfLimit.toFixed(0)} % of its limit`;

@@ -1,4 +1,4 @@
-/** Workers of two hosts beside a queue whose limit is full, on every database that hosts share. */
+/** Workers of two hosts beside a queue whose limit is full, on every queue that hosts share. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -14,14 +14,25 @@ import {
   type WorkerOptions,
 } from '../../../core/index.ts';
 import { createOperator } from '../../../core/operations/index.ts';
+import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
+import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { until } from '../../kit/until.ts';
-import { databasesWith } from '../databases.ts';
+import { startBeanstalkd } from '../beanstalkd/server.ts';
+import { databasesWith, type Open } from '../databases.ts';
 
 const after: (() => unknown)[] = [];
 afterAll(async () => {
   for (const undo of after.splice(0)) await undo();
 });
-const databases = databasesWith(after);
+const queues = {
+  ...databasesWith(after),
+  async beanstalkd(): Promise<Open> {
+    const server = await startBeanstalkd();
+    after.push(() => server.remove());
+    const store = memoryStore();
+    return (clock) => beanstalkd({ url: server.url, clock, store });
+  },
+};
 const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
 const slots = 8;
 
@@ -66,9 +77,9 @@ function createJobs(limit: number) {
   };
 }
 
-describe.each(['sqlite', 'postgres', 'redis'] as const)('hosts that share %s', (name) => {
+describe.each(['sqlite', 'postgres', 'redis', 'beanstalkd'] as const)('hosts that share %s', (name) => {
   async function host(limit: number) {
-    const open = await databases[name]();
+    const open = await queues[name]();
     const jobs = createJobs(limit);
     let released = 0;
     const counted = (): Contract.QueueBackend => {
@@ -151,9 +162,11 @@ describe.each(['sqlite', 'postgres', 'redis'] as const)('hosts that share %s', (
     await worker.stop();
     await t.client.close();
   });
+});
 
-  it('ask once for all jobs of a fetch that wait for one key, and check them in one call', async () => {
-    const open = await databases[name]();
+describe.each(['sqlite', 'postgres', 'redis'] as const)('a worker of %s', (name) => {
+  it('asks once for all jobs of a fetch that wait for one key, and checks them in one call', async () => {
+    const open = await queues[name]();
     const backend = open(systemClock);
     const limits = backend.stores!.limits!;
     const asked: number[] = [];
