@@ -217,6 +217,8 @@ export interface BackendHints {
   watchLeases?(heard: HeardOfLeases): LeaseWatch;
   /** `reapExpired` covers the leases of all processes, so one process may do it for all. */
   readonly reapsForAll?: true;
+  /** A fetch whose wait is ended by its signal costs no more than one that does not wait: it needs no connection of its own. */
+  readonly freeWaits?: true;
 }
 
 export interface HeardOfLeases {

@@ -33,7 +33,7 @@ function startWait(clock: Clock): () => number {
 export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, stopping: AbortSignal) {
   const { app, settings, client } = state;
   const { backend } = settings;
-  const { ackAndFetch } = backend.hints ?? {};
+  const { ackAndFetch, freeWaits = false } = backend.hints ?? {};
   const { clock, events } = app;
   /** Ends the wait of the current fetch. */
   let waking = new AbortController();
@@ -79,8 +79,8 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
         continue;
       }
       const { queues, max, isOpen, isWhole, emptyForMs } = asked;
-      // Others are busy and need a fetch soon, and to end a wait costs some backends a connection.
-      const isPart = isOpen && !isWhole;
+      // Others are busy and need a fetch soon, and to end a wait may cost a connection.
+      const isPart = isOpen && !isWhole && !freeWaits;
       if (isPart && !isQuiet && emptyForMs > 0) {
         isQuiet = await space(emptyForMs);
         continue;
@@ -91,7 +91,7 @@ export function createFeed(state: WorkerState, slots: Slots, acks: AckGroups, st
         slots.asking(asked);
         const askedAt = steadyNow(clock);
         const waitedMs = startWait(clock);
-        const hadWork = wasFull || slots.haveWork(queues);
+        const hadWork = (isWhole && wasFull) || slots.haveWork(queues);
         const leases = await backend.fetch({
           queues,
           max,

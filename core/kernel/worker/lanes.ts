@@ -81,6 +81,7 @@ export function createLanes(state: WorkerState) {
     all,
     of,
     isFull,
+    isRunning: (lane: Lane): boolean => count(running, (run) => of(run) === lane) > 0,
     named: (queues: readonly string[]): ReadonlySet<Lane> =>
       new Set(queues.map((queue) => byQueue.get(queue)!)),
     /** The place in the buffer of the first job that has a free slot. */

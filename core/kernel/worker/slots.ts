@@ -85,6 +85,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
   function spaced(): void {
     onSpace?.();
     if (fetching !== null && lanes.all.length > 1 && open(true).length > 0) wake();
+    watchOpening();
   }
 
   /** Asks the queues again that are left out because their limits are full. */
@@ -256,7 +257,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
     released: () => releasing,
     /** Whether all lanes of these queues have work, so that a fetch for them does not wait. */
     haveWork: (queues: readonly string[]): boolean =>
-      lanes.all.length === 1 ? busy() > 0 : [...lanes.named(queues)].every(({ pool }) => pool.running > 0),
+      lanes.all.length === 1 ? busy() > 0 : [...lanes.named(queues)].every(lanes.isRunning),
     /** Says what the running fetch asks for; `null` = none runs. */
     asking(asked: Asked | null): void {
       fetching = asked && { lanes: lanes.named(asked.queues), max: asked.max };

@@ -131,7 +131,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       }
     },
 
-    hints: { reapsForAll: true },
+    hints: { reapsForAll: true, freeWaits: true },
 
     async reapExpired(queue) {
       const lost = table.takeExpired(queue);

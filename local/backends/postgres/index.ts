@@ -158,6 +158,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     hints: {
       ackAndFetch,
       reapsForAll: true,
+      freeWaits: true,
       watchLeases({ cancelled }) {
         cancelHearers.add(cancelled);
         return {

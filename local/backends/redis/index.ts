@@ -50,7 +50,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       return Number(state.at() || Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
     },
     ...settler,
-    hints: { ackAndFetch, reapsForAll: true },
+    hints: { ackAndFetch, reapsForAll: true, freeWaits: true },
     enqueue: createEnqueue(state),
     fetch: createFetch(state, leases, listener),
     pending: redisWaiting(state),

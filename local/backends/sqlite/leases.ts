@@ -167,7 +167,9 @@ function byRank(a: { rank: number; seq: number }, b: { rank: number; seq: number
   return a.rank - b.rank || a.seq - b.seq;
 }
 
-type Settler = JobSettler & { readonly hints: Required<Pick<BackendHints, 'ackAndFetch' | 'reapsForAll'>> };
+type Settler = JobSettler & {
+  readonly hints: Required<Pick<BackendHints, 'ackAndFetch' | 'reapsForAll' | 'freeWaits'>>;
+};
 
 /** Settles leases. A lease is found by row number AND nonce, so a stale owner settles nothing. */
 export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leases): Settler {
@@ -250,6 +252,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
 
     hints: {
       reapsForAll: true,
+      freeWaits: true,
       async ackAndFetch(acks, { queues, max, leaseMs }) {
         const now = clock.now();
         return db.transaction('settling and leasing', () => {
