@@ -19,7 +19,7 @@ const rows: readonly Row[] = [
   ['wrok', 2, 'USAGE', /Did you mean "work"\?/],
   ['enqeue greet {}', 2, 'USAGE', /Did you mean "enqueue"\?/],
   ['list', 2, 'USAGE', /no command `longshore list`/],
-  ['frobnicate', 2, 'USAGE', /Known: dev, work, dashboard, enqueue/],
+  ['frobnicate', 2, 'USAGE', /Known: init, dev, work, dashboard, enqueue/],
   ['help stats', 2, 'USAGE', /no command `longshore stats`\. Did you mean "status"\?/],
   ['jobs', 2, 'USAGE', /after `longshore jobs`, got none\. It has: list, show, cancel/],
   ['jobs lst', 2, 'USAGE', /`longshore jobs lst`\. Did you mean "list"\?/],
