@@ -8,9 +8,9 @@ import { didYouMean } from '../../core/base/nearest.ts';
  * A variable of the environment that your own code reads.
  * - `secret`: a reference to a secret of the stage
  * - `parameter`: given at each deployment
- * - `bucket`, `bucket to read`: the name of a bucket that the template makes
+ * - `bucket`, `bucket to read`, `payloads`: the name of a bucket that the template makes; `payloads` is the one of `s3Payloads()`
  */
-export type Setting = 'secret' | 'parameter' | 'bucket' | 'bucket to read';
+export type Setting = 'secret' | 'parameter' | 'bucket' | 'bucket to read' | 'payloads';
 export type Settings = Readonly<Record<string, Setting>>;
 
 export interface DeploymentConfig {
@@ -69,7 +69,7 @@ export function checkDeployment(deployment: DeploymentConfig): void {
   const both = { backendName: '', entry: '', environment: '' } as const;
   checkOptions('aws of the deployment', aws, { ...both, lanes: '', functions: '' });
   checkOptions('azure of the deployment', azure, { ...both, containers: '', sessions: '' });
-  checkSettings('aws', aws.environment, ['secret', 'parameter', 'bucket', 'bucket to read']);
+  checkSettings('aws', aws.environment, awsKinds);
   checkSettings('azure', azure.environment, ['secret', 'optional secret', 'parameter']);
   for (const [name, options] of Object.entries(aws.functions ?? {})) {
     const kinds = { queues: '', environment: '', sendsTo: '', usesInstalled: 'boolean' } as const;
@@ -82,6 +82,8 @@ export function checkDeployment(deployment: DeploymentConfig): void {
     ]);
   }
 }
+
+const awsKinds: readonly Setting[] = ['secret', 'parameter', 'bucket', 'bucket to read', 'payloads'];
 
 function checkSettings(
   of: string,

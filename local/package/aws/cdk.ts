@@ -173,6 +173,7 @@ ${hasTable ? tableText : ''}    const bucketNames = new Map<string, string>();
       const bucket = new s3.Bucket(this, id, { blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL, removalPolicy: kept });
       bucketNames.set(id, bucket.bucketName);
       arns.set(\`bucket \${id}\`, bucket.arnForObjects('*'));
+      arns.set(\`bucket itself \${id}\`, bucket.bucketArn);
     }
 
     const common = {

@@ -176,7 +176,7 @@ const enqueueFunction = {
   reserved: 20,
 } as const;
 
-export const isBucket = (kind: Setting): boolean => kind === 'bucket' || kind === 'bucket to read';
+export const isBucket = (kind: Setting): boolean => kind !== 'secret' && kind !== 'parameter';
 
 interface WorkerQueues {
   readonly queues: readonly string[];

@@ -1,5 +1,6 @@
 /** A role per function. Every resource is named in full: a pattern like `…-dev-*` would also match a stage `dev-2`. */
 
+import type { Setting } from '../options.ts';
 import { commented, type Data, once } from '../yaml.ts';
 import { type AwsPlan, type FunctionPlan, isBucket } from './plan.ts';
 import { att, type Dialect, type Resources, ref, sub } from './resources.ts';
@@ -10,7 +11,7 @@ interface Grant {
 }
 
 export type Subject =
-  | { readonly type: 'queue' | 'bucket' | 'dead letters'; readonly id: string }
+  | { readonly type: 'queue' | 'bucket' | 'bucket itself' | 'dead letters'; readonly id: string }
   | { readonly type: 'table' | 'index' | 'log' };
 
 /** For Lambda itself, and for putting messages back. */
@@ -30,6 +31,12 @@ const items = once('items', [
   'dynamodb:DeleteItem',
 ]);
 
+const objectActions: Readonly<Partial<Record<Setting, readonly string[]>>> = {
+  bucket: ['s3:GetObject', 's3:PutObject'],
+  'bucket to read': ['s3:GetObject'],
+  payloads: ['s3:GetObject', 's3:PutObject', 's3:DeleteObject'],
+};
+
 /** All that a function may do. The page docs/aws.md has the same table. */
 export function grantsOf({ takes, sends: sendsTo, settings }: FunctionPlan, plan: AwsPlan): Grant[] {
   const queues = (ids: readonly string[]): Subject[] => ids.map((id) => ({ type: 'queue', id }));
@@ -44,12 +51,12 @@ export function grantsOf({ takes, sends: sendsTo, settings }: FunctionPlan, plan
           { actions: ['dynamodb:Query'], on: [{ type: 'index' as const }] },
         ]
       : []),
-    ...buckets.map(([variable, kind]): Grant => {
+    ...buckets.flatMap(([variable, kind]): Grant[] => {
       const { id } = plan.buckets.find((one) => one.variable === variable)!;
-      return {
-        actions: kind === 'bucket' ? ['s3:GetObject', 's3:PutObject'] : ['s3:GetObject'],
-        on: [{ type: 'bucket', id }],
-      };
+      const objects: Grant = { actions: objectActions[kind]!, on: [{ type: 'bucket', id }] };
+      // Without it a missing payload looks like a forbidden one.
+      const list: Grant = { actions: ['s3:ListBucket'], on: [{ type: 'bucket itself', id }] };
+      return kind === 'payloads' ? [objects, list] : [objects];
     }),
     { actions: runs, on: queues(takes) },
     { actions: sends, on: letters.map(({ id }) => ({ type: 'dead letters', id })) },
@@ -97,6 +104,7 @@ export function roleResources(plan: AwsPlan, dialect: Dialect): Resources {
 function arnOf(subject: Subject, { id }: FunctionPlan): Data {
   if (subject.type === 'queue') return att(`${subject.id}Queue`);
   if (subject.type === 'dead letters') return att(subject.id);
+  if (subject.type === 'bucket itself') return att(subject.id);
   if (subject.type === 'bucket') return sub(['$', `{${subject.id}.Arn}/*`].join(''));
   if (subject.type === 'table') return att('Table');
   if (subject.type === 'index') return sub(['$', '{Table.Arn}/index/shelves'].join(''));

@@ -180,6 +180,8 @@ function arnOf(subject: Subject, { name }: FunctionPlan, plan: AwsPlan): string 
     return `aws_sqs_queue.of["${plan.queues.find(({ id }) => id === subject.id)!.name}"].arn`;
   if (subject.type === 'dead letters')
     return `aws_sqs_queue.dead_letters["${plan.deadLetters.find(({ id }) => id === subject.id)!.name}"].arn`;
+  if (subject.type === 'bucket itself')
+    return `aws_s3_bucket.of["${plan.buckets.find(({ id }) => id === subject.id)!.name}"].arn`;
   if (subject.type === 'bucket')
     return `"\${aws_s3_bucket.of["${plan.buckets.find(({ id }) => id === subject.id)!.name}"].arn}/*"`;
   if (subject.type === 'table') return 'aws_dynamodb_table.jobs.arn';

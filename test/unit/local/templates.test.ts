@@ -22,7 +22,7 @@ const app = createApp({
 });
 const plan = planAws(app, {
   service: 'shop',
-  environment: { DB_URL: 'secret', FILES: 'bucket', SHOP_URL: 'parameter' },
+  environment: { DB_URL: 'secret', FILES: 'bucket', SHOP_URL: 'parameter', LARGE: 'payloads' },
   installed: ['sharp'],
   lanes: { default: ['high'] },
   functions: {
@@ -74,6 +74,7 @@ describe.each(Object.entries(files))('%s', (_, text) => {
   it('has every queue, dead letters, alarm and right', () => {
     for (const { name } of [...plan.queues, ...plan.deadLetters, ...alarmsOf(plan)])
       expect(text).toContain(name);
+    expect(text.includes('s3:DeleteObject') && text.includes('s3:ListBucket'), 'for s3Payloads()').toBe(true);
     for (const word of [
       'ReportBatchItemFailures',
       'ChangeMessageVisibility',
