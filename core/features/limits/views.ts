@@ -27,7 +27,7 @@ export interface LimitView {
   readonly perMs: number | null;
   /** Slots in use. */
   readonly used: number;
-  /** Jobs that hold a slot, and when the slot expires: at most 20, those that end first. */
+  /** Jobs that hold a slot, and when the slot expires: at most 20, those that end first. An empty `id` = a start that the store merely counts. */
   readonly holders: readonly { readonly id: string; readonly until: number }[];
   /** No job gets a slot until then (epoch ms), or until a reset; `null` = it is not held. */
   readonly heldUntil: number | 'reset' | null;
