@@ -152,7 +152,7 @@ export async function core(bench: Bench): Promise<Row[]> {
   const times = samples.map(({ us }) => us);
   const garbage = samples.map(({ garbageBytes }) => garbageBytes);
   return [
-    limitRow('one attempt in the core, memory backend', 'µs', times, 5),
+    limitRow('CPU of one attempt in the core, memory backend', 'µs', times, 5),
     limitRow('garbage of one attempt, memory backend', 'bytes', garbage, 4096),
   ];
 }
