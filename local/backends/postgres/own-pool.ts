@@ -1,5 +1,6 @@
 /** The pool of `postgres(url)`. It imports the driver at its first use, so an app that lacks the driver hears which package to install. */
 
+import { existsSync } from 'node:fs';
 import type pg from 'pg';
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import { onDemand } from '../../../core/base/lazy.ts';
@@ -46,8 +47,12 @@ function checkUrl(url: string): void {
   try {
     // Without a scheme, or with a # in the password, the driver would look for a wrong host.
     if (!/^((postgres|postgresql|socket):|\/)[^#]*$/.test(url)) throw new Error();
-    const { password } = new URL(url.replace('@/', '@host/'), 'postgres://host');
+    const { password, searchParams } = new URL(url.replace('@/', '@host/'), 'postgres://host');
     decodeURIComponent(password);
+    for (const name of ['sslcert', 'sslkey', 'sslrootcert']) {
+      const file = searchParams.get(name);
+      if (file && !existsSync(file)) throw new Error();
+    }
   } catch {
     throw wrongUrl();
   }

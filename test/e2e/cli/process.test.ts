@@ -357,7 +357,7 @@ describe.concurrent('longshore', { timeout: 120_000 }, () => {
 
   it('refuses production without keys, and makes no key there', async ({ expect }) => {
     const cwd = project();
-    const command = `NODE_ENV=production LONGSHORE_SIGNING_KEYS= ${process.execPath} ${entry} status --json`;
+    const command = `NODE_ENV=production LONGSHORE_SIGNING_KEYS= ${process.execPath} ${entry} work --once --json`;
     const { code, stderr } = await ended(start('bash', ['-c', command], cwd));
     expect({ code, error: JSON.parse(stderr).error.code }).toEqual({ code: 1, error: 'CONFIG' });
     expect(existsSync(join(cwd, '.longshore'))).toBe(false);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { notesOf } from '../../../infra/release/notes.ts';
 import { linked } from '../../../infra/release/papers.ts';
 import { shared } from '../../kit/shared/shared.ts';
 import { manifest, root, run } from './kit.ts';
@@ -90,6 +91,33 @@ describe('the tarball', () => {
     const legacy = ['node10', 'node16-cjs'];
     expect(told.filter(({ resolutionKind = '' }) => !legacy.includes(resolutionKind))).toEqual([]);
     expect(Object.keys(analysis.entrypoints)).toEqual(Object.keys(manifest.exports));
+  });
+});
+
+describe('the notes of a release', () => {
+  const changelog =
+    '# Changelog\n\n## 1.2.3 - 2026-12-31\n\n- A thing.\n\n## 1.2.2 - 2026-12-01\n\n- Older.\n';
+
+  it('are the section of its version', () => {
+    expect(notesOf('v1.2.3', '1.2.3', changelog)).toBe('- A thing.');
+  });
+
+  it.each([
+    [
+      'a tag of another version',
+      'v1.2.2',
+      changelog,
+      /tag of package\.json's version, v1\.2\.3, got v1\.2\.2/,
+    ],
+    ['a version without a section', 'v1.2.3', '## Unreleased\n', /to have a section "## 1\.2\.3 - <date>"/],
+    [
+      'a section without a date',
+      'v1.2.3',
+      '## 1.2.3 - soon\n',
+      /to end with its date, got "## 1\.2\.3 - soon"/,
+    ],
+  ])('are refused for %s', (_, tag, text, says) => {
+    expect(() => notesOf(tag, '1.2.3', text)).toThrow(says);
   });
 });
 

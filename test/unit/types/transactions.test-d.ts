@@ -38,7 +38,7 @@ export const plain = defineJob({
 
 /** What several handlers with a transaction share. */
 export const write = ({ tx }: TransactionContext): Promise<unknown> => tx.query('SELECT 1');
-// @ts-expect-error TS2322 a handler without one has nothing to give it
+// @ts-expect-error TS2741 a handler without one has nothing to give it
 defineJob({ name: 'order.write', payload: z.object({}), handle: (_, ctx) => write(ctx) });
 defineJob({ name: 'order.write', payload: z.object({}), transaction: true, handle: (_, ctx) => write(ctx) });
 
