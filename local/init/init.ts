@@ -9,7 +9,7 @@ import { kubernetesFile } from './kubernetes-file.ts';
 import { extendManifest } from './manifest.ts';
 import type { Project } from './project.ts';
 import { supervisordFiles, systemdFiles } from './service-files.ts';
-import { isSupervised, variablesOf } from './settings.ts';
+import { hasUrgentQueue, isSupervised, variablesOf } from './settings.ts';
 import { type NewFile, type Written, writeFiles } from './write.ts';
 
 export interface Initialized extends Written, Choices {
@@ -47,7 +47,13 @@ function notesOn(project: Project, choices: Choices, kept: readonly string[]): r
   const tsconfig = kept.includes('tsconfig.json') ? readFileSync(join(folder, 'tsconfig.json'), 'utf8') : '';
   const refusesEndings =
     tsconfig !== '' && !/allowImportingTsExtensions|rewriteRelativeImportExtensions/.test(tsconfig);
+  const hasOwnApp = kept.some((path) => /^(jobs|longshore\.config)\.m?ts$/.test(path));
   return [
+    ...(hasUrgentQueue(platform) && hasOwnApp
+      ? [
+          'One worker takes the queue urgent: declare it, `createApp({ queues: { urgent: {} } })`, or leave out that worker.',
+        ]
+      : []),
     ...(settings.length > 0 ? [`It is set up by environment variables: ${settings.join(', ')}.`] : []),
     ...(isSupervised(platform) && isOutside
       ? ['A release has no devDependencies, and the worker needs tsx. Move it to dependencies.']

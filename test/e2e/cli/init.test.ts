@@ -40,6 +40,14 @@ describe('longshore init', () => {
     expect(read(folder, 'package.json')).toMatch(/^\{\n\t"name"/);
   });
 
+  it('says what an app that exists has to declare for the written units', async () => {
+    const folder = project({ 'package.json': commonJs, 'longshore.config.mts': 'mine' });
+    const { data } = await json(folder, ['init', '--platform', 'systemd', '--backend', 'sqlite']);
+    expect(data!.notes).toEqual([
+      expect.stringContaining('declare it, `createApp({ queues: { urgent: {} } })`'),
+    ]);
+  });
+
   it('changes nothing the second time', async () => {
     const folder = project({ 'package.json': commonJs });
     await cli(folder, ['init', '--yes']);
