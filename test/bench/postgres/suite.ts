@@ -26,7 +26,7 @@ export const postgres = suite(
     single,
     latency,
     backlog,
-    deep: (bench: Bench, server: BenchServer) => deep(bench, server, openPlace, 10_000_000),
+    deep: (bench: Bench, server: BenchServer) => deep(bench, server, openPlace, 2_000_000),
     idle,
     fleet,
     million: lists,
