@@ -134,7 +134,10 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
   }
 
   async function respond(request: Request, url: URL, requestId: string): Promise<Answer> {
-    const path = url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : '';
+    // Some frameworks, such as Next.js with `trailingSlash`, redirect to an address with a slash at its end.
+    const path = url.pathname.startsWith(basePath)
+      ? url.pathname.slice(basePath.length).replace(/(.)\/$/, '$1')
+      : '';
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     // Open to health probes, which have no credential and use an IP address as host.
     if (path === '/healthz' && method === 'GET') return { status: 200, body: { status: 'ok' } };

@@ -1,8 +1,8 @@
-/** The dashboard in an application of Next.js, as the page on it says: both with and without a slash at the end of addresses. */
+/** The HTTP API and the dashboard in an application of Next.js, as docs/frameworks.md says: both with and without a slash at the end of addresses. */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,9 +12,9 @@ import { shared } from '../../kit/shared/shared.ts';
 import { openPage, startBrowser } from './browser.ts';
 
 /** 340 MB with what it needs, so it is installed for this test and not with the repository. */
-const packages = ['next@16.4.6', 'react@19.2.7', 'react-dom@19.2.7'];
+const packages = ['next@16.4.6', 'react@19.2.7', 'react-dom@19.2.7', 'zod@4.6.7'];
 
-const files = {
+const files: Record<string, string> = {
   'package.json': '{ "private": true }',
   'app/layout.js': 'export default ({ children }) => <html lang="en"><body>{children}</body></html>;',
   'app/admin/jobs/[[...path]]/route.js': `
@@ -31,6 +31,11 @@ const files = {
     export const GET = handler;
     export const POST = handler;`,
 };
+const page = readFileSync(join(import.meta.dirname, '../../../docs/frameworks.md'), 'utf8');
+const [, route = ''] = /`app\/api\/\[\.\.\.path\]\/route\.ts`:\n\n```js\n(.*?)^```$/ms.exec(page)!;
+files['app/api/[...path]/route.js'] = route;
+for (const [, name = '', text = ''] of page.matchAll(/^```js file=((?:jobs|longshore)\.mjs)\n(.*?)^```$/gms))
+  files[name] = text;
 
 const folder = mkdtempSync(join(tmpdir(), 'longshore-next-'));
 const next = join(folder, 'node_modules/next/dist/bin/next');
@@ -38,10 +43,14 @@ const env: NodeJS.ProcessEnv = {
   ...process.env,
   NODE_ENV: 'production',
   NEXT_TELEMETRY_DISABLED: '1',
+  LONGSHORE_SIGNING_KEYS: undefined,
   npm_config_prefer_offline: 'true',
 };
 const run = (program: string, args: readonly string[]) =>
   promisify(execFile)(program, args, { cwd: folder, env, timeout: 180_000 });
+
+/** Only the server has it: a build needs no keys. */
+const signingKeys = `k:${'A'.repeat(43)}=`;
 
 let browser: Browser;
 beforeAll(async () => {
@@ -63,7 +72,7 @@ async function startNext(trailingSlash: boolean): Promise<string> {
   await run(process.execPath, [next, 'build']);
   const server: ChildProcess = spawn(process.execPath, [next, 'start', '-p', '0', '-H', '127.0.0.1'], {
     cwd: folder,
-    env,
+    env: { ...env, LONGSHORE_SIGNING_KEYS: signingKeys },
   });
   onTestFinished(async () => {
     const ended = once(server, 'exit');
@@ -90,6 +99,9 @@ it.each([false, true])(
     for (const name of ['Pause', 'Resume', 'Pause', 'Resume'])
       await page.getByRole('button', { name, exact: true }).click();
     expect(offences).toEqual([]);
+    const headers = { cookie: 'session=ada', 'content-type': 'application/json' };
+    const answer = await fetch(`${url}/api/jobs/greet`, { method: 'POST', headers, body: '{"name":"Ada"}' });
+    expect(answer.status).toBe(202);
   },
   240_000,
 );

@@ -27,7 +27,7 @@ function blocksOf(page: string, text: string): Block[] {
   const fence = /^```([^\n]*)\n(.*?)^```$/gms;
   return [...text.matchAll(fence)].map(({ index, 1: language, 2: code }) => ({
     place: `${page}:${text.slice(0, index).split('\n').length + 1}`,
-    language: language!.trim(),
+    language: language!.replace(/ file=\S+/, '').trim(),
     text: code!,
   }));
 }

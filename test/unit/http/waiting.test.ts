@@ -50,6 +50,16 @@ describe('PATCH /jobs/:id', () => {
   });
 });
 
+describe('a slash at the end of a path', () => {
+  it('is ignored', async () => {
+    const bench = createBench();
+    expect((await bench.send('/healthz/', { key: null })).status).toBe(200);
+    const { status, body } = await bench.send('/jobs/invoice.send/', { body: { invoiceId: '7' } });
+    expect(status).toBe(202);
+    expect((await bench.send(`/jobs/${body.id}/`)).body.status).toBe('pending');
+  });
+});
+
 describe('POST /jobs/:id/promote and /remove', () => {
   it('lets a delayed job run now', async () => {
     const bench = await delayed();
