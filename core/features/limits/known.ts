@@ -58,7 +58,8 @@ export function took({ app, ports, run }: Attempt, { key, holder }: TakenSlot): 
   const now = steadyNow(app.clock);
   if (known.holdMs === null) known.holders.add(run);
   else known.ends.push({ holder, at: now + known.holdMs });
-  const used = usedOf(known, now);
+  // Without a look for runs that are over: this is called for each job.
+  const used = known.holdMs === null ? known.holders.size : known.ends.length;
   if (used > known.most) known.most = known.slots;
   if (used >= known.slots) known.askAt = now + askAgainMs;
 }

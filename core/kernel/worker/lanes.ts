@@ -69,12 +69,14 @@ export function createLanes(state: WorkerState) {
     return found;
   };
 
-  /** How many more jobs of the lane its limits leave room for. */
-  function roomAtLimits(lane: Lane): number {
-    if (lane.bound === null) return Infinity;
+  /** How many more jobs of the lane its limits leave room for, up to `most` or more. */
+  function roomAtLimits(lane: Lane, most: number): number {
+    if (lane.bound === null) return most;
+    const room = bounds.room(lane.bound, lane.promised);
+    // Most jobs that are held need not be looked at while a limit is far from full.
+    if (room - state.buffer.length - running.size >= most) return most;
     const isAsking = (run: Run) => !run.hasSlots && !run.began && run.waitsFor === null && of(run) === lane;
-    const asking = count(state.buffer, isAsking) + count(running, isAsking) + lane.promised;
-    return bounds.room(lane.bound, asking);
+    return room - count(state.buffer, isAsking) - count(running, isAsking);
   }
 
   return {
@@ -101,13 +103,13 @@ export function createLanes(state: WorkerState) {
           pools.size === 1 ? state.buffer.length : count(state.buffer, (run) => of(run).pool === pool);
         const free = pool.slots + pool.ahead - pool.running - waiting - pool.promised;
         if (free <= 0 || (isLow && waiting > 0 && waiting * 2 > pool.ahead)) return [];
-        const room = Math.min(free, roomAtLimits(lane));
+        const room = Math.min(free, roomAtLimits(lane, free));
         return room <= 0 ? [] : [{ lane, room }];
       });
     },
     /** When a queue that is left out because its limits are full may be asked again; `Infinity` = none is left out. By the steady clock. */
     opensAt(): number {
-      const full = all.filter((lane) => roomAtLimits(lane) <= 0);
+      const full = all.filter((lane) => roomAtLimits(lane, 1) <= 0);
       return Math.min(...full.map(({ bound }) => bounds.opensAt(bound!)));
     },
     /** Called when a handler has ended, before it leaves its slot. */

@@ -85,7 +85,6 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
   function spaced(): void {
     onSpace?.();
     if (fetching !== null && lanes.all.length > 1 && open(true).length > 0) wake();
-    watchOpening();
   }
 
   /** Asks the queues again that are left out because their limits are full. */
@@ -94,7 +93,10 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
     stopOpening = null;
     const at = lanes.opensAt();
     if (at < Infinity && state.reason === null)
-      stopOpening = clock.after(Math.max(1, at - steadyNow(clock)), spaced);
+      stopOpening = clock.after(Math.max(1, at - steadyNow(clock)), () => {
+        spaced();
+        watchOpening();
+      });
   }
 
   const busy = (): number => running.size + ended.size;
@@ -232,6 +234,7 @@ export function createSlots(state: WorkerState, acks: AckGroups, wake: () => voi
     state.settledJobs++;
     pump();
     spaced();
+    if (run.waitsFor !== null) watchOpening();
     if (settings.untilIdle && fetching !== null && busy() === 0) wake();
     if (state.settledJobs >= settings.maxJobs) state.stop(settings.once ? 'once' : 'max-jobs');
   }
