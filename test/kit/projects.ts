@@ -35,7 +35,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   ],
   e2e: [
     'test/e2e/demo.test.ts',
-    'test/e2e/{create,create-files,supervisord}.test.ts',
+    'test/e2e/{create,create-files,frameworks,progress,supervisord}.test.ts',
     'test/e2e/cli/{move,move-chain,process,tutorial}.test.ts',
     'test/e2e/deploy/{aws,azure}.test.ts',
     'test/e2e/{crash,dashboard,dev,network}/*.test.ts',

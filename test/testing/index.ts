@@ -20,6 +20,8 @@ import type { AttemptResult } from '../../core/kernel/attempt/attempt.ts';
 import { hooksEnded } from '../../core/kernel/attempt/failure-hooks.ts';
 import { createRun } from '../../core/kernel/attempt/run.ts';
 import type { Client } from '../../core/kernel/enqueue/client.ts';
+// Otherwise it is loaded on demand, in a time that the virtual clock does not know.
+import '../../core/kernel/enqueue/door.ts';
 import { attempt } from '../../core/kernel/flow.ts';
 import { connect } from '../../core/routing/connect.ts';
 import { memory } from '../../local/backends/memory/index.ts';
@@ -121,6 +123,8 @@ export function testApp(app: App, options: TestAppOptions = {}): TestApp {
       if (now >= end) return results;
       const next = (await nextMoment(client, backend, now)) ?? end;
       clock.advance(Math.min(next, end) - now);
+      // Lets what the timers of the test have begun reach the queue, before the next jobs are looked for.
+      await new Promise((resolve) => setImmediate(resolve));
     }
   }
 

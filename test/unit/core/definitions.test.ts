@@ -242,7 +242,7 @@ describe('defineSchedule', () => {
   it('refuses an option that there is not', async () => {
     const wrong = { name: 'nightly', everyMs: 1000, timeZone: 'UTC', job: job(), payload: {} };
     expect(await refusalText(() => defineSchedule(wrong))).toBe(
-      'CONFIG: Unknown option "timeZone" of schedule "nightly", only name, cron, everyMs, timezone, job, payload, overlap, missed, ping. Did you mean "timezone"?',
+      'CONFIG: Unknown option "timeZone" of schedule "nightly", only name, cron, everyMs, timezone, job, payload, overlap, missed, until, ping. Did you mean "timezone"?',
     );
   });
 });
