@@ -26,7 +26,7 @@ export function codeFiles(project: Project, choices: Choices): readonly NewFile[
 }
 
 /** Lines of their own would look like imports of this file. */
-const importing = (...all: readonly string[]): string => all.map((one) => `import ${one};\n`).join('');
+const importing = (...all: readonly string[]): string => all.map((one) => `import ${one};`).join('\n');
 
 const jobsOf = ({
   platform,
