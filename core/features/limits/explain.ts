@@ -3,6 +3,7 @@
 import { isName } from '../../base/checks.ts';
 import { span } from '../../base/duration.ts';
 import type { JobRecord } from '../../contract/store.ts';
+import { sharedKey } from '../../kernel/app/flow-control.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { goneAfterMs } from '../../kit/worker-state.ts';
 import { stepsOf, whySleeps } from '../steps/show.ts';
@@ -60,7 +61,7 @@ function withoutKey({ app }: Client, { job, queue, runAt }: JobRecord): string[]
   if (runAt > app.clock.now()) return [];
   return [...(app.queueRules.get(queue)?.limits ?? []), ...(app.jobs.get(job)?.limits ?? [])]
     .filter(({ keyOf }) => keyOf === null)
-    .map(({ of, kind }) => `${of}:${kind}`);
+    .map(sharedKey);
 }
 
 const isClosed = ({ heldUntil, used, limit }: LimitView): boolean =>

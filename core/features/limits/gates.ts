@@ -10,7 +10,7 @@ import { backendError } from '../../base/failure.ts';
 import type { SlotAnswer, TakenSlot } from '../../contract/derived/limits.ts';
 import type { Envelope } from '../../envelope/envelope.ts';
 import { childOf } from '../../envelope/flow-ids.ts';
-import type { Limit } from '../../kernel/app/flow-control.ts';
+import { type Limit, sharedKey } from '../../kernel/app/flow-control.ts';
 import { limitKey, limitsFor } from '../../kernel/app/limit-keys.ts';
 import { answered } from '../../kernel/attempt/answered.ts';
 import type { Admitted, Attempt, End, Maybe, Verdict } from '../../kernel/attempt/attempt.ts';
@@ -65,7 +65,7 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
     run.slots = null;
     await free(it, [...taken, ...rates]);
     if (error instanceof LongshoreError && error.code === 'PAYLOAD') return unfit(it, error);
-    for (const { of, kind } of limitsOf(it)) refused(it, `${of}:${kind}`, Infinity);
+    for (const limit of limitsOf(it)) refused(it, sharedKey(limit), Infinity);
     // The job must not run without its limit, and no attempt is spent.
     return lostLease(it) ?? release(releaseDelayMs, error);
   }

@@ -6,7 +6,7 @@
 import { steadyNow } from '../../base/clock.ts';
 import type { TakenSlot } from '../../contract/derived/limits.ts';
 import type { App } from '../../kernel/app/app.ts';
-import type { Limit } from '../../kernel/app/flow-control.ts';
+import { type Limit, sharedKey } from '../../kernel/app/flow-control.ts';
 import type { Attempt } from '../../kernel/attempt/attempt.ts';
 import type { Run } from '../../kernel/attempt/run.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
@@ -34,10 +34,11 @@ interface Known {
 /** By client and key. */
 const knownOf = new WeakMap<Client, Map<string, Known>>();
 
-function knownLimit(client: Client, { of, kind, slots, holdMs }: Limit): Known {
+function knownLimit(client: Client, limit: Limit): Known {
+  const { slots, holdMs } = limit;
   const all = knownOf.get(client) ?? new Map<string, Known>();
   knownOf.set(client, all);
-  const key = `${of}:${kind}`;
+  const key = sharedKey(limit);
   const known = all.get(key) ?? { slots, holdMs, holders: new Set(), ends: [], most: slots, askAt: 0 };
   all.set(key, known);
   return known;

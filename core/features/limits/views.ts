@@ -3,6 +3,7 @@
 import { config } from '../../base/errors.ts';
 import type { UnavailableBackend } from '../../base/failure.ts';
 import type { LimitState, LimitStore } from '../../contract/derived/limits.ts';
+import { sharedKey } from '../../kernel/app/flow-control.ts';
 import { declaredOn } from '../../kernel/enqueue/backends.ts';
 import type { Client } from '../../kernel/enqueue/client.ts';
 import { forEach } from '../../kit/parallel.ts';
@@ -115,10 +116,11 @@ function declaredIn({ app, name }: Pick<Client, 'app' | 'name'>): ReadonlyMap<st
   const { jobs, rules } = declaredOn(app, name);
   const all = [...jobs, ...rules.map(([, rule]) => rule)].flatMap(({ limits }) => limits ?? []);
   return new Map(
-    all.map(({ of, kind, slots, holdMs, keyOf }) => [
-      `${of}:${kind}`,
-      { perKey: keyOf !== null, limit: slots, perMs: holdMs, ...(name !== undefined && { backend: name }) },
-    ]),
+    all.map((limit) => {
+      const { slots, holdMs: perMs, keyOf } = limit;
+      const backend = name !== undefined && { backend: name };
+      return [sharedKey(limit), { perKey: keyOf !== null, limit: slots, perMs, ...backend }];
+    }),
   );
 }
 

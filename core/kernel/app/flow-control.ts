@@ -43,6 +43,9 @@ export interface Limit {
   readonly maxHoldMs: number;
 }
 
+/** The key of a limit without a `key` function, and the beginning of the keys of any other. */
+export const sharedKey = ({ of, kind }: Limit): string => `${of}:${kind}`;
+
 const dayMs = 86_400_000;
 const most = 10_000;
 const concurrencyKinds = { limit: 1, key: 'function' } satisfies OptionKinds<ConcurrencyLimit>;

@@ -4,15 +4,15 @@ import { LongshoreError } from '../../base/errors.ts';
 import { toError } from '../../base/failure.ts';
 import { faultOf } from '../../base/text.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
-import type { Limit } from './flow-control.ts';
+import { type Limit, sharedKey } from './flow-control.ts';
 import type { Job } from './job.ts';
 
 export const breakerPrefix = 'breaker:';
 
 /** `null` = this job is not limited. Throws `PAYLOAD` if the limit's `key` function throws or returns an invalid key. */
-export function limitKey({ of, kind, keyOf }: Limit, payload: unknown, context: JobContext): string | null {
-  const all = `${of}:${kind}`;
-  if (!keyOf) return all;
+export function limitKey(limit: Limit, payload: unknown, context: JobContext): string | null {
+  const { of, kind, keyOf } = limit;
+  if (!keyOf) return sharedKey(limit);
   let key: unknown;
   try {
     key = keyOf(payload as never, context);
@@ -28,7 +28,7 @@ export function limitKey({ of, kind, keyOf }: Limit, payload: unknown, context: 
       'PAYLOAD',
       `Expected the key of ${kind} of ${of} to be null or a text ${fault}.`,
     );
-  return `${all}:${key}`;
+  return `${sharedKey(limit)}:${key}`;
 }
 
 /** Rates come first: giving back an unused slot of a rate is free, but giving back one of concurrency wakes a job for nothing. */
