@@ -44,12 +44,16 @@ function knownLimit(client: Client, limit: Limit): Known {
   return known;
 }
 
+/** The slots that this process has, and maybe some that have ended. */
+const takenOf = ({ holdMs, holders, ends }: Known): number => (holdMs === null ? holders.size : ends.length);
+
 /** The slots that this process has. */
-function usedOf({ holdMs, holders, ends }: Known, now: number): number {
+function usedOf(known: Known, now: number): number {
+  const { holders, ends } = known;
   // The lease of a run that is over is not renewed.
   for (const run of holders) if (run.expiresAt <= now) holders.delete(run);
   while (ends.length > 0 && ends[0]!.at <= now) ends.shift();
-  return holdMs === null ? holders.size : ends.length;
+  return takenOf(known);
 }
 
 /** Called when the attempt has taken a slot. */
@@ -60,7 +64,7 @@ export function took({ app, ports, run }: Attempt, { key, holder }: TakenSlot): 
   if (known.holdMs === null) known.holders.add(run);
   else known.ends.push({ holder, at: now + known.holdMs });
   // Without a look for runs that are over: this is called for each job.
-  const used = known.holdMs === null ? known.holders.size : known.ends.length;
+  const used = takenOf(known);
   if (used > known.most) known.most = known.slots;
   if (used >= known.slots) known.askAt = now + askAgainMs;
 }
@@ -84,10 +88,10 @@ export function freed({ ports, run }: Attempt, slots: readonly TakenSlot[]): voi
   }
 }
 
-/** The limits that all jobs of a queue share, and the limits of each of its jobs; `null` = one of its jobs has none. */
+/** The limits that all jobs of a queue share, and the limits of each of its jobs: empty if one of them has none. */
 interface Cover {
   readonly shared: readonly Known[];
-  readonly byJob: ReadonlyMap<string, readonly Known[]> | null;
+  readonly byJob: ReadonlyMap<string, readonly Known[]>;
 }
 
 function coverOf(client: Client, queue: string): Cover | null {
@@ -95,8 +99,8 @@ function coverOf(client: Client, queue: string): Cover | null {
     (limits ?? []).filter(({ keyOf }) => keyOf === null).map((limit) => knownLimit(client, limit));
   const shared = known(client.app.queueRules.get(queue)?.limits);
   const byJob = new Map(jobsOf(client.app, queue).map(({ name, limits }) => [name, known(limits)]));
-  const isBound = byJob.size > 0 && [...byJob.values()].every(({ length }) => length > 0);
-  return shared.length > 0 || isBound ? { shared, byJob: isBound ? byJob : null } : null;
+  if ([...byJob.values()].some(({ length }) => length === 0)) byJob.clear();
+  return shared.length > 0 || byJob.size > 0 ? { shared, byJob } : null;
 }
 
 const jobsOf = ({ jobs, accepts }: App, queue: string) =>
@@ -122,7 +126,7 @@ export function boundQueues(client: Client): Bounds {
         Math.min(
           ...limits.map((known) => Math.max(known.most - usedOf(known, now), known.askAt <= now ? 1 : 0)),
         );
-      const rooms = [...(byJob ?? new Map()).values()].map(roomOf);
+      const rooms = [...byJob.values()].map(roomOf);
       // Only a fetch shows which of several jobs is next.
       const isUnknown = rooms.length > 1 && rooms.some((room) => room > 0);
       const ofJobs = isUnknown || (mixedUntil.get(queue) ?? 0) > now ? Infinity : Math.min(...rooms);
@@ -131,13 +135,14 @@ export function boundQueues(client: Client): Bounds {
     opensAt(queue) {
       const now = steadyNow(clock);
       const { shared, byJob } = covers.get(queue)!;
-      const times = [...shared, ...(byJob ?? new Map()).values()]
+      const times = [...shared, ...byJob.values()]
         .flat()
         .flatMap(({ askAt, ends }) => [askAt, ...(ends[0] ? [ends[0].at] : [])]);
       return Math.min(now + askAgainMs, ...times.filter((at) => at > now));
     },
     ended(queue, job) {
-      if (covers.get(queue)?.byJob?.has(job) === false) mixedUntil.set(queue, steadyNow(clock) + mixedMs);
+      const { byJob } = covers.get(queue) ?? {};
+      if (byJob && byJob.size > 0 && !byJob.has(job)) mixedUntil.set(queue, steadyNow(clock) + mixedMs);
     },
   };
 }
