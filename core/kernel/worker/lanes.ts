@@ -39,8 +39,7 @@ export function createLanes(state: WorkerState) {
   const { app, settings, bounds, running } = state;
   const { concurrency, prefetch, aheadMs } = settings;
 
-  function laneOf(queues: readonly string[], pool: Pool): Lane {
-    const bound = queues.length === 1 && bounds.queues.has(queues[0]!) ? queues[0]! : null;
+  function laneOf(queues: readonly string[], bound: string | null, pool: Pool): Lane {
     const most = Math.floor((prefetch * pool.slots) / concurrency);
     const measured = measureAhead({ most, concurrency: pool.slots, withinMs: aheadMs });
     return { queues, pool, measured, bound, promised: 0 };
@@ -49,8 +48,9 @@ export function createLanes(state: WorkerState) {
   function lanesOf(queues: readonly string[], slots: number): Lane[] {
     const pool: Pool = { slots, queues, running: 0, promised: 0, ahead: 0 };
     const others = queues.filter((queue) => !bounds.queues.has(queue));
-    const alone = queues.filter((queue) => bounds.queues.has(queue)).map((queue) => [queue]);
-    return [...alone, ...(others.length > 0 ? [others] : [])].map((some) => laneOf(some, pool));
+    const alone = queues.filter((queue) => bounds.queues.has(queue));
+    const lanes = alone.map((queue) => laneOf([queue], queue, pool));
+    return others.length > 0 ? [...lanes, laneOf(others, null, pool)] : lanes;
   }
 
   const all = settings.slots
