@@ -28,7 +28,7 @@ const mostNamed = 10;
 /** A start that is older has reached its handler. */
 const unsureMs = 1_000;
 /** Unsure starts that keep their names. */
-export const mostUnsure = 50;
+const mostUnsure = 50;
 
 export const limitOf = ({ starts, limit }: StoredSlot): number => starts?.limit ?? limit;
 

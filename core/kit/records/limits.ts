@@ -56,6 +56,8 @@ const prefixOf = (key: string): string => key.slice(0, key.indexOf(':') + 1);
 /** The keys that a job waits for, each with the time when the entry ends. */
 type Waits = Readonly<Record<string, number>>;
 
+const waitsIn = (text: string | undefined): Waits => JSON.parse(text ?? '{}') as Waits;
+
 const heldIn = (text: string | undefined): string[] => JSON.parse(text ?? '[]') as string[];
 
 const read = (text: string | undefined, now: number): StoredLimit =>
@@ -210,7 +212,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   /** @param enough an entry that ends then or later is kept */
   const rememberWait = (holder: string, key: string, until: number, enough = Infinity): Promise<void> =>
     update(ofHolder(holder), async (before) => {
-      const waits = JSON.parse(before ?? '{}') as Waits;
+      const waits = waitsIn(before);
       if ((waits[key] ?? 0) >= enough) return { answer: undefined, text: before!, endsAt: 0 };
       const now = clock.now();
       const lasting = Object.entries(waits).filter(([, end]) => end > now);
@@ -230,7 +232,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
 
   const forgetWait = (holder: string, key: string): Promise<void> =>
     update(ofHolder(holder), async (before) => {
-      const { [key]: _, ...rest } = JSON.parse(before ?? '{}') as Waits;
+      const { [key]: _, ...rest } = waitsIn(before);
       const ends = Object.values(rest);
       const text = ends.length === 0 ? null : JSON.stringify(rest);
       return { answer: undefined, text, endsAt: Math.max(...ends) };
@@ -238,7 +240,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
 
   /** The keys that this job has waited for, and may still wait for. */
   const waitsOf = async (holder: string): Promise<Waits> =>
-    JSON.parse((await table.read(ofHolder(holder)))?.text ?? '{}') as Waits;
+    waitsIn((await table.read(ofHolder(holder)))?.text);
 
   /** Changes each key once. The answers are in the order of the items. */
   async function byKey<Item extends { readonly key: string }, T>(
@@ -317,7 +319,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
       const byKey = new Map<string, Set<string>>();
       await forEach(holders, async (holder) => {
         const keys = await update(ofHolder(holder), async (before) => {
-          return { answer: Object.keys(JSON.parse(before ?? '{}') as Waits), text: null, endsAt: 0 };
+          return { answer: Object.keys(waitsIn(before)), text: null, endsAt: 0 };
         });
         for (const key of keys) byKey.set(key, (byKey.get(key) ?? new Set()).add(holder));
       });
