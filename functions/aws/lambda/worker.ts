@@ -6,6 +6,7 @@
 import { steadyNow } from '../../../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
+import { onDemand } from '../../../core/base/lazy.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import { type Collector, collectorOf } from '../../../core/features/metrics/collector.ts';
 import type { AttemptPorts } from '../../../core/kernel/attempt/attempt.ts';
@@ -45,19 +46,10 @@ export function createWorker(
   const { concurrency = 10, marginMs = 2_000, visibilityMs } = options;
   const { clock, events } = client.app;
   const numbers = collectorOf(client, { source: client.app.newId(), rssBytes: process.memoryUsage.rss });
-  let loading: Promise<unknown> | null = null;
+  /** Loads the store's SDK: without it jobs would run unrecorded. */
+  const load = onDemand(async () => store.load?.());
   /** Set when no invocation can do its work in this process: the reason. */
   let broken: Error | null = null;
-
-  /** Loads the store's SDK: without it jobs would run unrecorded. */
-  async function load(): Promise<void> {
-    try {
-      await store.load?.();
-    } catch (error) {
-      loading = null;
-      throw error;
-    }
-  }
 
   /**
    * The SDK of SQS is loaded when the first job does not succeed. If it cannot be loaded, no such job can be settled, so no further job is
@@ -134,7 +126,7 @@ export function createWorker(
     }
 
     async function work(): Promise<void> {
-      if (received.size > 0) loading ??= load();
+      const loading = received.size > 0 ? load() : null;
       loading?.catch(() => {}); // awaited below
       const groups: Item[][] = [];
       for (const [address, deliveries] of received) {
