@@ -11,6 +11,7 @@ import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { DerivedStores } from '../../core/contract/store.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import { storesOf } from '../../core/kit/texts/stores.ts';
+import { median } from './kit/bench.ts';
 
 /** What is done once, and how often that is. */
 interface Load {
@@ -133,7 +134,6 @@ const natives: Readonly<Record<string, readonly (keyof DerivedStores)[]>> = {
 };
 /** After one that warms up. */
 const rounds = 5;
-const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[times.length >> 1]!;
 
 async function compare(backend: QueueBackend): Promise<void> {
   const { stores } = backend;

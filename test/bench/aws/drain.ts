@@ -7,6 +7,7 @@ import { connect, createApp, defineJob, keyRing, startWorker } from '../../../co
 import { createSqsQueues, sqs } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { type Bench, leastRow, type Row } from '../kit/bench.ts';
+import { perSecond } from '../kit/task.ts';
 
 const roundTripsMs = [2, 30] as const;
 const jobs = 4_000;
@@ -49,7 +50,7 @@ async function drained(root: string, roundTripMs: number): Promise<number> {
   await worker.done;
   await client.close();
   stop();
-  return (jobs * 1_000) / tookMs;
+  return perSecond(jobs, tookMs);
 }
 
 export async function drain({ root, rounds }: Bench): Promise<Row[]> {

@@ -9,6 +9,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { median } from '../kit/bench.ts';
+import { perSecond } from '../kit/task.ts';
 import { startServer } from '../redis/server.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -86,7 +88,7 @@ async function rate(processes: number, backend: string, turns: number): Promise<
       );
     const begin = Math.max(...all.map((ends) => ends[0]!)) + warmUpMs;
     const end = Math.min(...all.map((ends) => ends.at(-1)!));
-    return (all.flat().filter((at) => at >= begin && at < end).length * 1_000) / (end - begin);
+    return perSecond(all.flat().filter((at) => at >= begin && at < end).length, end - begin);
   } finally {
     rmSync(cwd, { recursive: true, force: true });
   }
@@ -109,8 +111,7 @@ async function measure(name: string, pairs: number, at: At) {
       `${name}, pair ${pair}: one ${one.toFixed(0)}/s, two ${two.toFixed(0)}/s, ratio ${(two / one).toFixed(2)}; load ${before} before, ${load()} after`,
     );
   }
-  const median = ratios.toSorted((a, b) => a - b)[ratios.length >> 1]!;
-  console.log(`${name}: median ratio ${median.toFixed(2)} on ${availableParallelism()} cores`);
+  console.log(`${name}: median ratio ${median(ratios).toFixed(2)} on ${availableParallelism()} cores`);
 }
 
 const [name = 'sqlite', pairs = '3'] = process.argv.slice(2);
