@@ -325,7 +325,7 @@ function actions.leave()
   end
 end
 
--- [3] holder
+-- [3]... holders. Returns the keys of each.
 function actions.waitsFor()
   local all = {}
   for i = 3, #ARGV do
