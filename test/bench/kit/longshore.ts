@@ -116,29 +116,27 @@ export async function coreAttempt({
   const { app, job } = benchApp();
   const backend = memory({ retention: { completedMs: 0 } });
   const client = connect(app, backend);
-  const cpuUs = async (jobs: number): Promise<number> => {
+  /** How much `read` grows while a worker drains this number of jobs. */
+  const growth = async (jobs: number, read: () => number): Promise<number> => {
     await enqueueAll(client, job, jobs);
     globalThis.gc?.();
-    const before = process.cpuUsage();
+    const before = read();
     await startWorker(app, { backend, concurrency, untilIdle: true }).done;
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / jobs;
+    return read() - before;
+  };
+  const cpuUs = (): number => {
+    const { user, system } = process.cpuUsage();
+    return user + system;
   };
   const times: number[] = [];
-  for (let i = 0; i < 10; i++) times.push(await cpuUs(count));
+  for (let i = 0; i < 10; i++) times.push((await growth(count, cpuUs)) / count);
   const us = median(times.slice(5)); // compiled by then
-  const growth = async (jobs: number): Promise<number> => {
-    await enqueueAll(client, job, jobs);
-    globalThis.gc?.();
-    const before = process.memoryUsage().heapUsed;
-    await startWorker(app, { backend, concurrency, untilIdle: true }).done;
-    return process.memoryUsage().heapUsed - before;
-  };
+  const heapBytes = (): number => process.memoryUsage().heapUsed;
   // The difference, because a worker takes some memory to start.
   const garbage: number[] = [];
   for (let i = 0; i < 20; i++) {
-    const few = await growth(garbageJobs);
-    garbage.push(((await growth(2 * garbageJobs)) - few) / garbageJobs);
+    const few = await growth(garbageJobs, heapBytes);
+    garbage.push(((await growth(2 * garbageJobs, heapBytes)) - few) / garbageJobs);
   }
   return { us, garbageBytes: median(garbage) };
 }
