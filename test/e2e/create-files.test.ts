@@ -10,13 +10,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { backends, platforms } from '../../local/init/choices.ts';
+import { freePort } from '../kit/network/free-port.ts';
 import { findProgram, need } from '../kit/servers/programs.ts';
 import { until } from '../kit/until.ts';
 import { startBeanstalkd } from '../services/beanstalkd/server.ts';
@@ -63,14 +63,6 @@ const initialized = (folder: string, platform: string, backend: string) =>
   cli(folder, ['init', '--platform', platform, '--backend', backend]);
 
 const read = (folder: string, path: string): string => readFileSync(join(folder, path), 'utf8');
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
-}
 
 /** All commands of our image, however deep. */
 function commandsIn(value: unknown): string[][] {

@@ -3,11 +3,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../kit/network/free-port.ts';
 import { shared } from '../kit/shared/shared.ts';
 
 const execute = promisify(execFile);
@@ -60,15 +60,6 @@ beforeAll(async () => {
   await execute(process.execPath, [tsc, ...flags, ...decorators, ...types, 'nest.ts'], { cwd: folder });
 }, 400_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Starts an example, and returns its address and how it ends at SIGTERM. */
 async function start(file: string) {

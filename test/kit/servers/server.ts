@@ -2,8 +2,8 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { Readable } from 'node:stream';
+import { freePort } from '../network/free-port.ts';
 import { type Keeper, keep } from './keeper.ts';
 
 export interface OwnServer {
@@ -70,11 +70,7 @@ async function begin(keeper: Keeper, launch: (port: number) => Promise<ChildProc
 /** Nothing can hold a port for a program that cannot be given one: when another was quicker, the next is tried. */
 async function onFreePort(launch: (port: number) => Promise<ChildProcess>) {
   for (let tries = 1; ; tries++) {
-    const probe = createServer().listen(0, '127.0.0.1');
-    await once(probe, 'listening');
-    const { port } = probe.address() as { port: number };
-    probe.close();
-    await once(probe, 'close');
+    const port = await freePort();
     try {
       return { port, server: await launch(port) };
     } catch (error) {

@@ -3,10 +3,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '../../kit/network/free-port.ts';
 import { keep } from '../../kit/servers/keeper.ts';
 import { findProgram, need } from '../../kit/servers/programs.ts';
 
@@ -91,13 +91,4 @@ const bouncerProgram = (): string => need('pgbouncer on the PATH', findProgram('
 async function identityOf(user: string): Promise<{ uid: number; gid: number }> {
   const numberOf = async (part: '-u' | '-g') => Number((await run('id', [part, user])).stdout);
   return { uid: await numberOf('-u'), gid: await numberOf('-g') };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
