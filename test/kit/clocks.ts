@@ -1,6 +1,7 @@
-/** The system's time, with timers that a test has in its hand: so that it need not say how long anything takes. */
+/** Time that a test has in its hand: timers of the system's time, so that it need not say how long anything takes, and steps of virtual time. */
 
 import { type Clock, systemClock } from '../../core/base/clock.ts';
+import type { VirtualClock } from '../testing/virtual-clock.ts';
 
 const halfAnHourMs = 1_800_000;
 
@@ -37,4 +38,16 @@ export function hurriedTimers(): Clock & { readonly asked: readonly number[] } {
       return systemClock.after(Math.min(delayMs, 5), run);
     },
   };
+}
+
+/** Lets so much virtual time pass in small steps, with the turns that a look takes. */
+export async function pass(
+  { clock }: { readonly clock: Pick<VirtualClock, 'advance'> },
+  ms: number,
+  stepMs = 50,
+): Promise<void> {
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    clock.advance(stepMs);
+    await new Promise(setImmediate);
+  }
 }

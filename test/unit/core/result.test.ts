@@ -5,6 +5,7 @@ import { PermanentError } from '../../../core/base/errors.ts';
 import type { Job } from '../../../core/kernel/app/job.ts';
 import { fixed } from '../../../core/kernel/app/retry.ts';
 import { aloneStores } from '../../../local/backends/beanstalkd/alone.ts';
+import { pass } from '../../kit/clocks.ts';
 import { testJobs } from '../../testing/index.ts';
 import { bench, job, refusalText, until } from './kit.ts';
 
@@ -21,14 +22,6 @@ async function enqueued(one: Job, how = {}, hears = false) {
   };
   if (!hears) delete records.watchEnd;
   return { ...b, id, looks: () => looks };
-}
-
-/** Lets so much time pass in small steps, with the turns that a look takes. */
-async function pass(b: { clock: { advance(ms: number): void } }, ms: number, stepMs = 50): Promise<void> {
-  for (let passed = 0; passed < ms; passed += stepMs) {
-    b.clock.advance(stepMs);
-    await new Promise(setImmediate);
-  }
 }
 
 describe('result', () => {

@@ -4,17 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../../core/contract/store.ts';
 import { fixed } from '../../../core/kernel/app/retry.ts';
 import '../../../core/kernel/enqueue/result.ts'; // loaded on demand, which may take longer than a test waits
+import { pass } from '../../kit/clocks.ts';
 import { bench, job, refusalText, until } from './kit.ts';
 
 type Bench = ReturnType<typeof bench>;
-
-/** Lets so much time pass in small steps, with the turns that a look takes. */
-async function pass(b: Bench, ms: number, stepMs = 50): Promise<void> {
-  for (let passed = 0; passed < ms; passed += stepMs) {
-    b.clock.advance(stepMs);
-    await new Promise(setImmediate);
-  }
-}
 
 /** The statuses and progress that a watch yields. */
 function listen(b: Bench, id: string, signal?: AbortSignal) {

@@ -5,6 +5,7 @@ import { createRun } from '../../../core/kernel/attempt/run.ts';
 import { attempt } from '../../../core/kernel/flow.ts';
 import '../../../core/kernel/enqueue/result.ts'; // loaded on demand, in a time that the virtual clock does not know
 import '../../../core/features/batches/door.ts';
+import { pass } from '../../kit/clocks.ts';
 import { createBench, invoice, keys } from './kit.ts';
 
 type Bench = ReturnType<typeof createBench>;
@@ -12,14 +13,6 @@ type Bench = ReturnType<typeof createBench>;
 async function run({ app, client, backend }: Bench): Promise<void> {
   const [lease] = await backend.fetch({ queues: ['mail'], max: 1, leaseMs: 60_000, waitMs: 0 });
   await attempt(app, { client, settler: backend }, createRun(lease!));
-}
-
-/** Lets so much time pass in small steps, with the turns that a look takes. */
-async function pass({ clock }: Bench, ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 100) {
-    clock.advance(100);
-    await new Promise(setImmediate);
-  }
 }
 
 /** Opens a stream and collects its text. */
