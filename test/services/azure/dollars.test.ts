@@ -6,7 +6,6 @@ import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import * as z from 'zod';
 import { connect, createApp, defineJob, fixed, keyRing } from '../../../core/index.ts';
 import { azure, serviceBus, tableStore } from '../../../functions/azure/index.ts';
 import { startFunctions } from '../../../local/simulate/functions/host.ts';
@@ -14,25 +13,10 @@ import { createServiceBusTrigger } from '../../../local/simulate/functions/servi
 import { createAppQueues, startServiceBus } from '../../../local/simulate/service-bus/server.ts';
 import { startAzurite } from '../../kit/servers/azurite.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { common, minute, rate, kinds as shared } from '../dynamo/dollars-kit.ts';
 
-const minute = 60_000;
-const common = { queue: 'mail', payload: z.object({ n: z.number() }), handle: () => 'done' };
-const rate = { limit: 1_000, perMs: minute };
 const kinds = {
-  plain: defineJob({ name: 'plain', ...common }),
-  key: defineJob({ name: 'key', ...common, idempotencyKey: ({ n }) => `k${n}` }),
-  unique: defineJob({ name: 'unique', ...common, unique: { key: ({ n }) => `u${n}`, during: 'either' } }),
-  concurrency: defineJob({ name: 'concurrency', ...common, concurrency: { limit: 10 } }),
-  smooth: defineJob({ name: 'smooth', ...common, rate: { ...rate, smooth: true } }),
-  rate: defineJob({ name: 'rate', ...common, rate }),
-  steps: defineJob({
-    name: 'steps',
-    ...common,
-    async handle(_, { step }) {
-      for (const name of ['a', 'b', 'c']) await step(name, () => name);
-      return 'done';
-    },
-  }),
+  ...shared,
   fails: defineJob({
     name: 'fails',
     ...common,

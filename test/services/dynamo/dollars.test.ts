@@ -4,34 +4,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import * as z from 'zod';
-import { connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
+import { connect, createApp, keyRing } from '../../../core/index.ts';
 import { createDynamoTable, dynamoStore, lambda } from '../../../functions/aws/index.ts';
 import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
 import { benchesHere } from '../aws/bench.ts';
+import { kinds, minute, rate } from './dollars-kit.ts';
 import { meterUnits, type Units } from './units.ts';
 
 const benches = benchesHere();
-const minute = 60_000;
-const payload = z.object({ n: z.number() });
-const common = { queue: 'mail', payload, handle: () => 'done' };
-const rate = { limit: 1_000, perMs: minute };
-const kinds = {
-  plain: defineJob({ name: 'plain', ...common }),
-  key: defineJob({ name: 'key', ...common, idempotencyKey: ({ n }) => `k${n}` }),
-  unique: defineJob({ name: 'unique', ...common, unique: { key: ({ n }) => `u${n}`, during: 'either' } }),
-  concurrency: defineJob({ name: 'concurrency', ...common, concurrency: { limit: 10 } }),
-  smooth: defineJob({ name: 'smooth', ...common, rate: { ...rate, smooth: true } }),
-  rate: defineJob({ name: 'rate', ...common, rate }),
-  steps: defineJob({
-    name: 'steps',
-    ...common,
-    async handle(_, { step }) {
-      for (const name of ['a', 'b', 'c']) await step(name, () => name);
-      return 'done';
-    },
-  }),
-};
 type Kind = keyof typeof kinds;
 
 let server: DynamoServer;
