@@ -30,15 +30,20 @@ interface Row extends QueueStats, OfBackend {
 }
 
 interface Picture {
-  readonly at: number;
   readonly queues: readonly Row[];
-  readonly workers: ReturnType<typeof workerTotals>;
   /** Rates of all queues; `null` = not known yet. */
   readonly rates: Rates | null;
   readonly running: readonly Running[];
 }
 
+/** One backend. */
+interface Look extends Picture {
+  readonly beats: readonly WorkerBeat[];
+}
+
 interface Whole extends Picture, OfBackend, OfSeveral {
+  readonly at: number;
+  readonly workers: ReturnType<typeof workerTotals>;
   readonly backends?: readonly string[];
 }
 
@@ -71,17 +76,14 @@ async function looker({ session, args, io }: Input): Promise<() => Promise<Whole
       answers.flatMap(({ client: one, answer }) => labelled(one, rows(answer)));
     const pictures = answers.map(({ answer }) => answer);
     const rates = pictures.flatMap((one) => one.rates ?? []);
-    const workers = (of: keyof Picture['workers']) => pictures.reduce((sum, one) => sum + one.workers[of], 0);
+    // Backends may share a store.
+    const beats = new Map(pictures.flatMap((one) => one.beats).map((beat) => [beat.id, beat]));
+    const at = io.clock.now();
     return {
-      at: io.clock.now(),
+      at,
       ...whose,
       queues: named(({ queues }) => queues),
-      workers: {
-        healthy: workers('healthy'),
-        unhealthy: workers('unhealthy'),
-        running: workers('running'),
-        concurrency: workers('concurrency'),
-      },
+      workers: workerTotals([...beats.values()], at),
       rates: rates.length > 0 ? totalRates(rates) : null,
       running: named(({ running }) => running).toSorted((a, b) => a.startedAt - b.startedAt),
       ...missed,
@@ -90,7 +92,7 @@ async function looker({ session, args, io }: Input): Promise<() => Promise<Whole
 }
 
 /** @param wanted only these queues; empty = all */
-function lookerAt(client: Client, wanted: readonly string[], io: Input['io']): () => Promise<Picture> {
+function lookerAt(client: Client, wanted: readonly string[], io: Input['io']): () => Promise<Look> {
   const rates = queueRates(client);
   const since = differences();
   return async () => {
@@ -104,13 +106,12 @@ function lookerAt(client: Client, wanted: readonly string[], io: Input['io']): (
     const { readyPerMinute, ofWorkers } = since(stats, beats, now);
     const running = await runningJobs(client, beats, names, now);
     return {
-      at: now,
+      beats,
       queues: stats.map((one) => ({
         ...one,
         rates: known?.get(one.queue) ?? null,
         readyPerMinute: readyPerMinute(one.queue),
       })),
-      workers: workerTotals(beats, now),
       rates: known ? totalRates([...known.values()]) : ofWorkers,
       running,
     };
@@ -228,8 +229,8 @@ function linesOf({ at, queues }: Whole): string {
 const minuteMs = stepMs.minute;
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-/** A snapshot. Without metrics, rates are computed from two snapshots. */
-interface Look {
+/** Without metrics, rates are computed from two snapshots. */
+interface Snapshot {
   readonly at: number;
   readonly ready: ReadonlyMap<string, number>;
   readonly beats: ReadonlyMap<string, WorkerBeat>;
@@ -237,7 +238,7 @@ interface Look {
 
 /** Keeps the snapshots of the last minute. */
 function differences() {
-  const looks: Look[] = [];
+  const looks: Snapshot[] = [];
   return (queues: readonly QueueStats[], workers: readonly WorkerBeat[], at: number) => {
     const ready = new Map(queues.map((one) => [one.queue, one.ready]));
     const beats = new Map(workers.map((beat) => [beat.id, beat]));
@@ -256,7 +257,7 @@ function differences() {
 }
 
 /** Heartbeats have running totals. The rate is the difference between a worker's oldest and newest heartbeat here. */
-function ratesOf(workers: readonly WorkerBeat[], looks: readonly Look[]): Rates | null {
+function ratesOf(workers: readonly WorkerBeat[], looks: readonly Snapshot[]): Rates | null {
   const sum = { donePerMinute: 0, failedPerMinute: 0, retriedPerMinute: 0 };
   let isKnown = false;
   for (const { id, seenAt, counts } of workers) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { cli, json, project, shopConfig } from './kit.ts';
+import { cli, from, json, project, shopConfig } from './kit.ts';
 import { files, several, severalOn } from './several-kit.ts';
 
 /** A worker on each, which runs a job. */
@@ -254,6 +254,21 @@ describe('a config with several backends', () => {
         });
       if ('totals' in data) expect(data.totals).toMatchObject({ healthy: 2, running: 2 });
     }
+  });
+
+  it('counts a worker once if two backends share a store', async () => {
+    const shared = `import { sqliteStore } from ${from('local/backends/sqlite/index.ts')};
+      const shared = sqliteStore(import.meta.dirname + '/default.db');
+      export const store = { default: shared, fast: shared };`;
+    const folder = project({ 'longshore.config.ts': severalOn(files) + shared });
+    await beatOnEach(folder);
+    const gone = new AbortController();
+    const stdout = new PassThrough();
+    const ended = cli(folder, ['top', '--json'], { hungUp: gone.signal, stdout });
+    const [chunk] = await once(stdout, 'data');
+    gone.abort();
+    await ended;
+    expect(JSON.parse(String(chunk)).workers).toMatchObject({ healthy: 1, running: 1, concurrency: 4 });
   });
 
   it('checks all, or the one that is named', async () => {
