@@ -29,20 +29,13 @@ export const limits = {
         if (!isKey(text)) throw wrongOption(`${name} to be a text of at most ${longestKey} characters`);
       if (!Number.isSafeInteger(max) || max < 1 || max > mostAtOnce)
         throw wrongOption(`max to be an integer from 1 to ${mostAtOnce}, got ${max}`);
-      const homes = homesOf(client);
+      const keepers = keepersOf(eachOf(client), ({ stores }) => stores.limits);
       const pageOf = async ({ stores }: Client) => {
-        const sharing = homes.filter((one) => one.stores.limits === stores.limits);
+        const sharing = eachOf(client).filter((one) => one.stores.limits === stores.limits);
         const page = await listLimits(sharing, filter);
         return { rows: page.limits, next: page.next };
       };
-      const { rows: limits, ...rest } = await sortedOf(
-        orFirst(
-          client,
-          keepersOf(homes, ({ stores }) => stores.limits),
-        ),
-        pageOf,
-        ({ key }) => key,
-      );
+      const { rows: limits, ...rest } = await sortedOf(orFirst(client, keepers), pageOf, ({ key }) => key);
       return { limits, ...rest } satisfies LimitPage;
     },
   }),
