@@ -19,6 +19,12 @@ export interface OfSeveral {
   readonly unavailable?: readonly UnavailableBackend[];
 }
 
+/** The backends that did not answer one of several questions. */
+export function missedBy(...asked: readonly (OfSeveral | null)[]): OfSeveral {
+  const away = new Map(asked.flatMap((one) => one?.unavailable ?? []).map((one) => [one.backend, one]));
+  return away.size > 0 ? { unavailable: [...away.values()] } : {};
+}
+
 interface Answers<T> extends OfSeveral {
   readonly answers: readonly { readonly client: Client; readonly answer: T }[];
 }

@@ -2,7 +2,7 @@
 
 import type { Client } from '../kernel/enqueue/client.ts';
 import { cursorOf, positionIn, wrongCursor } from '../kit/records/filter.ts';
-import { askEach, labelled, type OfOne, type OfSeveral } from './each.ts';
+import { askEach, labelled, missedBy, type OfOne, type OfSeveral } from './each.ts';
 
 interface Page<Row> {
   readonly rows: readonly Row[];
@@ -51,13 +51,13 @@ export async function newestOf<Row extends object>(
     rows.push(...labelled(client, answer.rows));
     places[client.name!] = answer.next;
   }
-  const unavailable = [...(first.unavailable ?? []), ...(second.unavailable ?? [])];
-  const isAway = (name: string) => unavailable.some(({ backend }) => backend === name);
+  const missed = missedBy(first, second);
+  const isAway = (name: string) => missed.unavailable?.some(({ backend }) => backend === name);
   const isOver = clients.every(({ name }) => places[name!] === null || isAway(name!));
   return {
     rows: rows.sort((a, b) => timeOf(b) - timeOf(a)),
     next: isOver ? null : cursorOf(JSON.stringify(places)),
-    ...(unavailable.length > 0 && { unavailable }),
+    ...missed,
   };
 }
 

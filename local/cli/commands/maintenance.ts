@@ -1,7 +1,7 @@
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { BackendStores, RecordStore, Retention } from '../../../core/contract/store.ts';
 import type { App } from '../../../core/kernel/app/app.ts';
-import { askEach, keepersOf, type OfSeveral } from '../../../core/routing/each.ts';
+import { askEach, keepersOf, missedBy, type OfSeveral } from '../../../core/routing/each.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import { flag } from '../config/flags.ts';
 import { duration } from '../config/values.ts';
@@ -74,10 +74,8 @@ const purge = defineCommand({
           ),
         );
         const removed = done.answers.reduce((sum, { answer }) => sum + answer, 0);
-        const away = [...(missed.unavailable ?? []), ...(done.unavailable ?? [])];
-        const rest = away.length > 0 ? { unavailable: away } : {};
         const text = `Removed ${removed}, ended idempotency keys included.`;
-        return listed(input, { dryRun: false, removed, ...rest }, text);
+        return listed(input, { dryRun: false, removed, ...missedBy(missed, done) }, text);
       },
     };
   },

@@ -7,6 +7,7 @@ import type { StoredScheduleInfo } from '../../../core/kernel/app/stored-schedul
 import { eachOf, keepsSchedules, scoped } from '../../../core/kernel/enqueue/backends.ts';
 import type { Client } from '../../../core/kernel/enqueue/client.ts';
 import type { Operator } from '../../../core/operations/types.ts';
+import { missedBy } from '../../../core/routing/each.ts';
 import { flag } from '../config/flags.ts';
 import { duration, given, integer, moment, name, oneOf, words } from '../config/values.ts';
 import { type Command, defineCommand, someAway } from '../definition.ts';
@@ -92,15 +93,11 @@ const list = defineCommand({
     const operator = await session.operator();
     const { schedules: inCode, ...missed } = await operator.schedules.inCode();
     const stored = await someStored(await session.keyless(), operator);
-    const away = new Map(
-      [...(missed.unavailable ?? []), ...(stored?.unavailable ?? [])].map((one) => [one.backend, one]),
-    );
     const schedules = inCode.map(withLast);
     const columns = [...backendColumn(schedules), ...columnsAt(now), lastColumn];
     const own = app.schedules.length === 0 ? noneText : ui.table(schedules, columns);
-    const data = { schedules, ...(stored && { stored: stored.schedules }) };
-    const all = away.size > 0 ? { ...data, unavailable: [...away.values()] } : data;
-    return listed(input, all, own + storedText(ui, stored, now));
+    const data = { schedules, ...(stored && { stored: stored.schedules }), ...missedBy(missed, stored) };
+    return listed(input, data, own + storedText(ui, stored, now));
   },
 });
 
