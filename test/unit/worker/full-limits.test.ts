@@ -74,10 +74,8 @@ describe.each([
   it('is shared by two workers, and taken over from one that has died', async () => {
     const t = createQueues({ import: 40 }, options);
     await t.enqueue('import', 2_000);
-    const limits = t.backend.stores!.limits!;
     const key = 'jobs' in options ? 'job:import:concurrency' : 'queue:import:concurrency';
-    const dead = { key, limit: 4, owner: 'dead', holdMs: 2_000, rank: 0, queue: 'import' };
-    await limits.take(['a', 'b'].map((holder) => ({ ...dead, holder })));
+    await t.holdTwo(key, 4, 2_000);
     const workers = [t.start({ concurrency: 8 }), t.start({ concurrency: 8 })];
     await t.pass(500);
     expect(t.peakOf('import')).toBe(2);
@@ -112,8 +110,7 @@ it('a rate begins its jobs in time, and gives none back', async () => {
 it('a rate that other workers have used is asked again when its next slot is free', async () => {
   const t = createQueues({}, { queues: { import: { rate: { limit: 2, perMs: 400 } } } });
   await t.enqueue('import', 400);
-  const other = { key: 'queue:import:rate', limit: 2, owner: 'other', holdMs: 400, rank: 0, queue: 'import' };
-  await t.backend.stores!.limits!.take(['a', 'b'].map((holder) => ({ ...other, holder })));
+  await t.holdTwo('queue:import:rate', 2, 400);
   const worker = t.start({ concurrency: 8 });
   await t.pass(395);
   expect(t.countOf('import')).toBe(0);
@@ -143,15 +140,7 @@ it.each([
   const t = createQueues({}, { jobs: { import: limits } });
   await t.enqueue('import', 40);
   await t.enqueue('mail', 10);
-  const other = {
-    key: `job:import:${kind}`,
-    limit: 2,
-    owner: 'other',
-    holdMs: 60_000,
-    rank: 0,
-    queue: 'import',
-  };
-  if (ran === 0) await t.backend.stores!.limits!.take(['a', 'b'].map((holder) => ({ ...other, holder })));
+  if (ran === 0) await t.holdTwo(`job:import:${kind}`, 2, 60_000);
   const worker = t.start({ concurrency: 8, untilIdle: true });
   await t.pass(200);
   expect(await worker.done).toMatchObject({ reason: 'idle' });

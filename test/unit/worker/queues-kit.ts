@@ -93,6 +93,11 @@ export function createQueues(
       const payloads = Array.from({ length: count }, (_, n) => ({ n, at: clock.now() }));
       await client.enqueueMany(jobs[queue], payloads);
     },
+    /** A process that has died, or goes on elsewhere, holds two slots of `import` for so long. */
+    async holdTwo(key: string, limit: number, holdMs: number) {
+      const other = { key, limit, owner: 'other', holdMs, rank: 0, queue: 'import' };
+      await backend.stores!.limits!.take(['a', 'b'].map((holder) => ({ ...other, holder })));
+    },
     start: (options: Partial<WorkerOptions>) =>
       startWorker(app, { ...options, backend: distant(options.backend ?? counted, clock, 1) }),
     async stop(worker: { stop(): Promise<unknown> }) {
