@@ -66,9 +66,7 @@ function responsesOf(operation: RoutedOperation): Json {
   const { done, http, later } = operation;
   const { answer, creates, description, pending, resource } = http;
   const shape = answer?.shape ?? resource.shape;
-  const said = http.events
-    ? `Events: the ${resource.noun} each time it changed`
-    : (description ?? (typeof done === 'string' ? done : `The ${resource.noun}`));
+  const said = description ?? (typeof done === 'string' ? done : `The ${resource.noun}`);
   const answers = {
     [answer?.status ?? 200]: [said, shape] as const,
     ...(pending && { 202: [pending.description, pending.shape] as const }),

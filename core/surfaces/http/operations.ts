@@ -45,7 +45,12 @@ const eventsRoute = <Found>(
     summary: `Follow a ${subject.noun} until its end`,
     subject,
     run: (client, id: string) => subject.find(client, id),
-    http: { route, operationId, events: true },
+    http: {
+      route,
+      operationId,
+      description: `Events: the ${subject.noun} each time it changed`,
+      events: true,
+    },
   });
 
 const { get, result, ...jobs } = operations.jobs;
