@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import type { Packaged, TemplateName } from '../../package/aws/package.ts';
+import type { TemplateName } from '../../package/aws/package.ts';
+import type { AwsPlan } from '../../package/aws/plan.ts';
 import { kebab } from '../../package/names.ts';
 import type { DeploymentConfig } from '../../package/options.ts';
+import type { Packaged } from '../../package/package.ts';
 import type { Config } from '../config/config.ts';
 import { flag } from '../config/flags.ts';
 import { checkPackages } from '../config/packages.ts';
@@ -136,7 +138,7 @@ function nameAbove(folder: string): string {
   }
 }
 
-const dataOf = ({ plan, startBytes, written }: Packaged) => ({
+const dataOf = ({ plan, startBytes, written }: Packaged<AwsPlan>) => ({
   service: plan.service,
   queues: plan.queues.map(({ name }) => name),
   functions: plan.functions.map(({ name, timeoutS }) => ({ name, timeoutS })),
@@ -144,7 +146,7 @@ const dataOf = ({ plan, startBytes, written }: Packaged) => ({
   written,
 });
 
-function describe({ plan, startBytes, written }: Packaged, out: string): string {
+function describe({ plan, startBytes, written }: Packaged<AwsPlan>, out: string): string {
   const functions = plan.functions.map(({ name }) => name).join(', ');
   const secrets = new Set(
     plan.functions

@@ -1,13 +1,11 @@
 /** Bundles the functions of an app, and writes a template for them. */
 
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { config } from '../../../core/base/errors.ts';
-import type { App } from '../../../core/kernel/app/app.ts';
-import { type Bundle, bundle, mainFile } from '../bundle.ts';
+import { bundle, mainFile } from '../bundle.ts';
 import { manifest, refuseChanged, replaceBundle, writeFiles } from '../files.ts';
 import type { AwsDeployment } from '../options.ts';
+import { type Packaged, type PackageRequest, withBundle } from '../package.ts';
 import { partOn } from '../part.ts';
 import { readsIn, settingsIn } from '../settings.ts';
 import { cdkFiles } from './cdk.ts';
@@ -26,41 +24,23 @@ export const templates = {
 
 export type TemplateName = keyof typeof templates;
 
-export interface PackageRequest extends AwsDeployment {
-  readonly app: App;
-  readonly service: string;
-  /** A path. */
-  readonly entry: string;
-  readonly out: string;
-  readonly installed: readonly string[];
-  /** `none` = only the bundle. */
-  readonly template: TemplateName | 'none';
-  readonly force: boolean;
-}
-
-export interface Packaged {
-  readonly plan: AwsPlan;
-  readonly startBytes: number;
-  /** Paths of the files of the template that were written. */
-  readonly written: readonly string[];
-}
+type AwsRequest = AwsDeployment & PackageRequest<TemplateName>;
 
 /** The bundle's folder in that of the template. */
-export const codeFolder = 'dist/functions';
+const codeFolder = 'dist/functions';
+
+/** Every app with sqs() names the scheduler. */
+const sdk = { scope: '@aws-sdk/', optional: ['@aws-sdk/client-scheduler'] };
 
 /** Throws `CONFIG` before anything is written. */
-export async function packageAws(request: PackageRequest): Promise<Packaged> {
+export function packageAws(request: AwsRequest): Promise<Packaged<AwsPlan>> {
   const { app, entry, out, installed, template, force } = request;
-  const temporary = mkdtempSync(join(tmpdir(), 'longshore-package-'));
-  try {
-    const bundled = await bundle(entry, temporary, { node: 24, installed });
-    const hasTable = readsIn(bundled.ownTexts, 'dynamoStore');
-    refuseMissing(bundled);
+  return withBundle(entry, { node: 24, installed }, sdk, (bundled, temporary) => {
     const plan = planAws(partOn(app, request.backendName), {
       ...request,
       environment: request.environment ?? settingsIn(bundled.ownTexts, [...given, apiKey]),
       exports: bundled.exports,
-      hasTable,
+      hasTable: readsIn(bundled.ownTexts, 'dynamoStore'),
       readsApiKey: readsIn(bundled.ownTexts, apiKey),
     });
     const files = template === 'none' ? {} : templates[template](plan);
@@ -68,9 +48,7 @@ export async function packageAws(request: PackageRequest): Promise<Packaged> {
     writeFiles(temporary, { 'package.json': manifest(entry, { name: plan.service }, installed) });
     replaceBundle(temporary, join(out, codeFolder));
     return { plan, startBytes: bundled.start.bytes, written: writeFiles(out, files) };
-  } finally {
-    rmSync(temporary, { recursive: true, force: true });
-  }
+  });
 }
 
 /** For a simulation: readable, or as it was bundled before. @param entry the file of the functions, or the main.mjs of a bundle */
@@ -89,15 +67,4 @@ export async function buildFunctions(
   // A message of dynamoStore() is in the code that calls it.
   const texts = parts.map((name) => readFileSync(join(folder, name), 'utf8'));
   return { usesDynamo: readsIn(texts, 'dynamoStore') };
-}
-
-/** Every app with sqs() names them, and few use them. */
-const optionalSdks = ['@aws-sdk/client-scheduler'];
-
-function refuseMissing({ missing }: Bundle): void {
-  const needed = missing.filter((name) => name.startsWith('@aws-sdk/') && !optionalSdks.includes(name));
-  if (needed.length === 0) return;
-  throw config(
-    `The functions need ${needed.join(', ')}, which is not installed. Run npm install ${needed.join(' ')}.`,
-  );
 }
