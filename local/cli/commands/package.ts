@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { TemplateName } from '../../package/aws/package.ts';
-import type { AwsPlan } from '../../package/aws/plan.ts';
+import { type AwsPlan, variablesOf } from '../../package/aws/plan.ts';
 import { kebab } from '../../package/names.ts';
 import type { DeploymentConfig } from '../../package/options.ts';
 import type { Packaged } from '../../package/package.ts';
@@ -148,11 +148,7 @@ const dataOf = ({ plan, startBytes, written }: Packaged<AwsPlan>) => ({
 
 function describe({ plan, startBytes, written }: Packaged<AwsPlan>, out: string): string {
   const functions = plan.functions.map(({ name }) => name).join(', ');
-  const secrets = new Set(
-    plan.functions
-      .flatMap(({ settings }) => settings)
-      .flatMap(([name, kind]) => (kind === 'secret' ? [name] : [])),
-  );
+  const secrets = variablesOf(plan.functions, (kind) => kind === 'secret');
   return [
     `${join(out, 'dist/functions')}: ${functions}; ${bytes(startBytes)} are loaded at the start.`,
     describeWritten(written, out),

@@ -6,6 +6,7 @@ import {
   type AwsPlan,
   batchSize,
   batchWindowS,
+  bucketOf,
   deadLettersRetentionS,
   type FunctionPlan,
   isBucket,
@@ -64,20 +65,10 @@ const literal = (value: unknown): string =>
 
 function data(plan: AwsPlan): string {
   const { functions, hasTable } = plan;
-  const queues = plan.queues.map(
-    ({ name, id, deadLetters, worker, fifo, visibilityS, maxReceives, concurrency }) => {
-      return {
-        name,
-        id,
-        deadLetters,
-        worker,
-        fifo,
-        visibilityS,
-        maxReceives,
-        concurrency: concurrency ?? queueConcurrency,
-      };
-    },
-  );
+  const queues = plan.queues.map(({ lateAfterS, ...one }) => ({
+    ...one,
+    concurrency: one.concurrency ?? queueConcurrency,
+  }));
   const all = functions.map((one) => ({
     ...{
       name: one.name,
@@ -103,10 +94,10 @@ const alarms: AlarmData[] = ${literal(alarms)};
 ${hasTable ? '' : '// The functions keep their state elsewhere than in DynamoDB.\n'}`;
 }
 
-const settingOf = (variable: string, kind: FunctionPlan['settings'][number][1], { buckets }: AwsPlan) => ({
+const settingOf = (variable: string, kind: FunctionPlan['settings'][number][1], plan: AwsPlan) => ({
   variable,
   kind: isBucket(kind) ? 'bucket' : kind,
-  name: isBucket(kind) ? buckets.find((one) => one.variable === variable)!.id : kebab(variable),
+  name: isBucket(kind) ? bucketOf(plan, variable).id : kebab(variable),
 });
 
 /** \`queue Mail\`, or \`table\`. */

@@ -139,20 +139,13 @@ export function planAws(app: AppPart, asked: Asked): AwsPlan {
     const own = given.enqueue?.environment ?? { ...environment, ...keys };
     functions.push({ ...others, ...enqueueFunction, settings: Object.entries(own) });
   }
-  const buckets = [
-    ...new Set(
-      functions
-        .flatMap((one) => one.settings)
-        .flatMap(([variable, kind]) => (isBucket(kind) ? [variable] : [])),
-    ),
-  ];
   return {
     service,
     queues: inOrder,
     deadLetters,
     functions,
     hasTable: asked.hasTable,
-    buckets: buckets.map((variable) => ({
+    buckets: variablesOf(functions, isBucket).map((variable) => ({
       variable,
       id: idOf(variable.toLowerCase()),
       name: kebab(variable),
@@ -177,6 +170,16 @@ const enqueueFunction = {
 } as const;
 
 export const isBucket = (kind: Setting): boolean => kind !== 'secret' && kind !== 'parameter';
+
+/** The settings of all functions that are of a kind, each once. */
+export function variablesOf(functions: AwsPlan['functions'], isIt: (kind: Setting) => boolean): string[] {
+  const all = functions.flatMap(({ settings }) => settings);
+  return [...new Set(all.flatMap(([variable, kind]) => (isIt(kind) ? [variable] : [])))];
+}
+
+/** The bucket whose name a variable has. */
+export const bucketOf = ({ buckets }: AwsPlan, variable: string): AwsPlan['buckets'][number] =>
+  buckets.find((one) => one.variable === variable)!;
 
 interface WorkerQueues {
   readonly queues: readonly string[];

@@ -2,7 +2,7 @@
 
 import type { Setting } from '../options.ts';
 import { commented, type Data, once } from '../yaml.ts';
-import { type AwsPlan, type FunctionPlan, isBucket } from './plan.ts';
+import { type AwsPlan, bucketOf, type FunctionPlan, isBucket } from './plan.ts';
 import { att, type Dialect, type Resources, ref, sub } from './resources.ts';
 
 interface Grant {
@@ -52,7 +52,7 @@ export function grantsOf({ takes, sends: sendsTo, settings }: FunctionPlan, plan
         ]
       : []),
     ...buckets.flatMap(([variable, kind]): Grant[] => {
-      const { id } = plan.buckets.find((one) => one.variable === variable)!;
+      const { id } = bucketOf(plan, variable);
       const objects: Grant = { actions: objectActions[kind]!, on: [{ type: 'bucket', id }] };
       // Without it a missing payload looks like a forbidden one.
       const list: Grant = { actions: ['s3:ListBucket'], on: [{ type: 'bucket itself', id }] };

@@ -7,9 +7,11 @@ import {
   type AwsPlan,
   batchSize,
   batchWindowS,
+  bucketOf,
   type FunctionPlan,
   isBucket,
   queueConcurrency,
+  variablesOf,
 } from './plan.ts';
 import { att, type Dialect, type Resources, ref, scheduleGroup, storageResources, sub } from './resources.ts';
 import { roleResources } from './roles.ts';
@@ -72,14 +74,12 @@ function sam(plan: AwsPlan): { readonly [name: string]: Data } {
 
 function parameters({ functions }: AwsPlan) {
   const number = (value: number) => ({ Type: 'Number', Default: value });
-  const asked = functions
-    .flatMap(({ settings }) => settings)
-    .flatMap(([name, kind]) => (kind === 'parameter' ? [parameterOf(name)] : []));
+  const asked = variablesOf(functions, (kind) => kind === 'parameter');
   return {
     Stage: { Type: 'String', Default: 'dev' },
     QueueConcurrency: number(queueConcurrency),
     ...Object.fromEntries(functions.map(({ id, reserved }) => [`${id}Concurrency`, number(reserved)])),
-    ...Object.fromEntries(asked.map((name) => [name, { Type: 'String' }])),
+    ...Object.fromEntries(asked.map((name) => [parameterOf(name), { Type: 'String' }])),
   };
 }
 
@@ -104,7 +104,7 @@ function functionResources(
 ): [string, Resources[string]][] {
   const { name, id, kind, timeoutS, settings } = one;
   const variables = settings.map(([variable, of]): [string, Data] => {
-    if (isBucket(of)) return [variable, ref(plan.buckets.find((bucket) => bucket.variable === variable)!.id)];
+    if (isBucket(of)) return [variable, ref(bucketOf(plan, variable).id)];
     return [variable, of === 'secret' ? secret(plan, kebab(variable)) : ref(parameterOf(variable))];
   });
   const properties = {

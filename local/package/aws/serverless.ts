@@ -7,6 +7,7 @@ import {
   type AwsPlan,
   batchSize,
   batchWindowS,
+  bucketOf,
   type FunctionPlan,
   isBucket,
   queueConcurrency,
@@ -160,10 +161,10 @@ const minute = {
   roleArn: att('SchedulerRole'),
 };
 
-function environmentOf({ settings }: FunctionPlan, { buckets }: AwsPlan) {
+function environmentOf({ settings }: FunctionPlan, plan: AwsPlan) {
   return Object.fromEntries(
     settings.map(([name, kind]): [string, Data] => {
-      if (isBucket(kind)) return [name, ref(buckets.find((one) => one.variable === name)!.id)];
+      if (isBucket(kind)) return [name, ref(bucketOf(plan, name).id)];
       return [name, kind === 'secret' ? secret(kebab(name)) : variable(`param:${camel(name)}`)];
     }),
   );

@@ -2,7 +2,14 @@
 
 import { kebab } from '../names.ts';
 import { type AlarmPlan, alarmsOf } from './alarms.ts';
-import { type AwsPlan, type FunctionPlan, isBucket, queueConcurrency } from './plan.ts';
+import {
+  type AwsPlan,
+  bucketOf,
+  type FunctionPlan,
+  isBucket,
+  queueConcurrency,
+  variablesOf,
+} from './plan.ts';
 import { grantsOf, type Subject } from './roles.ts';
 import {
   alarms,
@@ -118,13 +125,10 @@ data "aws_secretsmanager_secret_version" "of" {
   secret_id = "\${local.secrets}/\${each.key}"
 }`;
 
-const named = (functions: readonly FunctionPlan[], wanted: string): string[] => [
-  ...new Set(
-    functions.flatMap(({ settings }) => settings).flatMap(([name, kind]) => (kind === wanted ? [name] : [])),
-  ),
-];
-const secretsOf = (functions: readonly FunctionPlan[]) => named(functions, 'secret').map(kebab);
-const parametersOf = (functions: readonly FunctionPlan[]) => named(functions, 'parameter');
+const secretsOf = (functions: readonly FunctionPlan[]) =>
+  variablesOf(functions, (kind) => kind === 'secret').map(kebab);
+const parametersOf = (functions: readonly FunctionPlan[]) =>
+  variablesOf(functions, (kind) => kind === 'parameter');
 
 function locals(plan: AwsPlan): string {
   const queues = plan.queues.map(
@@ -162,60 +166,59 @@ function locals(plan: AwsPlan): string {
   return `locals ${hcl(of, '')}`;
 }
 
-function settingOf(
-  name: string,
-  kind: FunctionPlan['settings'][number][1],
-  { buckets }: AwsPlan,
-): Expression {
-  if (isBucket(kind)) {
-    const bucket = buckets.find(({ variable }) => variable === name)!;
-    return expression(`aws_s3_bucket.of["${bucket.name}"].bucket`);
-  }
+function settingOf(name: string, kind: FunctionPlan['settings'][number][1], plan: AwsPlan): Expression {
+  if (isBucket(kind)) return expression(`aws_s3_bucket.of["${bucketOf(plan, name).name}"].bucket`);
   if (kind === 'parameter') return expression(`var.${kebab(name).replaceAll('-', '_')}`);
   return expression(`data.aws_secretsmanager_secret_version.of["${kebab(name)}"].secret_string`);
 }
 
+const nameOf = (all: readonly { readonly id: string; readonly name: string }[], id: string): string =>
+  all.find((one) => one.id === id)!.name;
+
+const queueOf = (id: string, { queues }: AwsPlan): string => `aws_sqs_queue.of["${nameOf(queues, id)}"]`;
+const lettersOf = (id: string, { deadLetters }: AwsPlan): string =>
+  `aws_sqs_queue.dead_letters["${nameOf(deadLetters, id)}"]`;
+const bucketWith = (id: string, plan: AwsPlan): string => `aws_s3_bucket.of["${nameOf(plan.buckets, id)}"]`;
+
 function arnOf(subject: Subject, { name }: FunctionPlan, plan: AwsPlan): string {
-  if (subject.type === 'queue')
-    return `aws_sqs_queue.of["${plan.queues.find(({ id }) => id === subject.id)!.name}"].arn`;
-  if (subject.type === 'dead letters')
-    return `aws_sqs_queue.dead_letters["${plan.deadLetters.find(({ id }) => id === subject.id)!.name}"].arn`;
-  if (subject.type === 'bucket itself')
-    return `aws_s3_bucket.of["${plan.buckets.find(({ id }) => id === subject.id)!.name}"].arn`;
-  if (subject.type === 'bucket')
-    return `"\${aws_s3_bucket.of["${plan.buckets.find(({ id }) => id === subject.id)!.name}"].arn}/*"`;
-  if (subject.type === 'table') return 'aws_dynamodb_table.jobs.arn';
-  if (subject.type === 'index') return `"\${aws_dynamodb_table.jobs.arn}/index/shelves"`;
-  // By its name: a reference would be a circle.
-  return `"arn:\${data.aws_partition.current.partition}:logs:\${data.aws_region.current.region}:\${data.aws_caller_identity.current.account_id}:log-group:/aws/lambda/\${local.prefix}${name}:*"`;
+  switch (subject.type) {
+    case 'queue':
+      return `${queueOf(subject.id, plan)}.arn`;
+    case 'dead letters':
+      return `${lettersOf(subject.id, plan)}.arn`;
+    case 'bucket itself':
+      return `${bucketWith(subject.id, plan)}.arn`;
+    case 'bucket':
+      return `"\${${bucketWith(subject.id, plan)}.arn}/*"`;
+    case 'table':
+      return 'aws_dynamodb_table.jobs.arn';
+    case 'index':
+      return `"\${aws_dynamodb_table.jobs.arn}/index/shelves"`;
+    case 'log': // by its name: a reference would be a circle
+      return `"arn:\${data.aws_partition.current.partition}:logs:\${data.aws_region.current.region}:\${data.aws_caller_identity.current.account_id}:log-group:/aws/lambda/\${local.prefix}${name}:*"`;
+  }
 }
 
 function alarmOf(
   { namespace, metric, statistic, threshold, fires, minutes, of }: AlarmPlan,
   plan: AwsPlan,
 ): Value {
-  const dimensions: Value =
-    of.type === 'queue'
-      ? {
-          QueueName: expression(
-            `aws_sqs_queue.of["${plan.queues.find(({ id }) => id === of.id)!.name}"].name`,
-          ),
-        }
-      : of.type === 'dead letters'
-        ? {
-            QueueName: expression(
-              `aws_sqs_queue.dead_letters["${plan.deadLetters.find(({ id }) => id === of.id)!.name}"].name`,
-            ),
-          }
-        : of.type === 'function'
-          ? {
-              FunctionName: expression(
-                `"\${local.prefix}${plan.functions.find(({ id }) => id === of.id)!.name}"`,
-              ),
-            }
-          : {
-              TableName: expression('aws_dynamodb_table.jobs.name'),
-              ...(of.type === 'index' && { GlobalSecondaryIndexName: 'shelves' }),
-            };
-  return { namespace, metric, statistic, threshold, below: fires === 'below', minutes, dimensions };
+  const numbers = { threshold, below: fires === 'below', minutes };
+  return { namespace, metric, statistic, ...numbers, dimensions: dimensionsOf(of, plan) };
+}
+
+function dimensionsOf(of: AlarmPlan['of'], plan: AwsPlan): Value {
+  const shared = { TableName: expression('aws_dynamodb_table.jobs.name') };
+  switch (of.type) {
+    case 'queue':
+      return { QueueName: expression(`${queueOf(of.id, plan)}.name`) };
+    case 'dead letters':
+      return { QueueName: expression(`${lettersOf(of.id, plan)}.name`) };
+    case 'function':
+      return { FunctionName: expression(`"\${local.prefix}${nameOf(plan.functions, of.id)}"`) };
+    case 'table':
+      return shared;
+    case 'index':
+      return { ...shared, GlobalSecondaryIndexName: 'shelves' };
+  }
 }
