@@ -98,6 +98,7 @@ export function nextSteps(
     aws: [
       [`${manager.addTools} ${lambdaTools}`, 'brings an SQS, a DynamoDB and the runtime of Lambda'],
       [run('dev'), 'runs the functions as Lambda does'],
+      [run('enqueue'), 'enqueues a job, in another terminal with the variables that the simulation prints'],
       test,
       bundle,
     ],

@@ -45,11 +45,13 @@ async function start(
   const state = dynamo && { table: dynamo.table, dynamoEndpoint: dynamo.url };
   const around = (await options.start?.({ folder, sqsEndpoint: endpoint, queueUrl, ...state })) ?? {};
   later(() => around.stop?.());
+  const tableEnv = dynamo && { TABLE: dynamo.table, AWS_ENDPOINT_URL_DYNAMODB: dynamo.url };
   const env = {
     ...environmentOf(options.env, { folder, sqsEndpoint: endpoint, queueUrl, cwd }),
-    ...(dynamo && { TABLE: dynamo.table, AWS_ENDPOINT_URL_DYNAMODB: dynamo.url }),
+    ...tableEnv,
     ...around.env,
   };
+  const ofClients = Object.entries({ SQS_ENDPOINT: endpoint, QUEUE_URL: queueUrl, ...tableEnv });
 
   const functionOf = (handler: string, most: number): Environments => {
     const onLine = (line: string) => on({ type: 'printed', line });
@@ -69,6 +71,7 @@ async function start(
       ['sqs', `at ${endpoint}`],
       ['queues', `at ${queueUrl}<name>`],
       ...(dynamo ? [['dynamodb', `at ${dynamo.url}, table ${dynamo.table}`] as const] : []),
+      ['enqueue', `from another terminal, with ${ofClients.map((one) => one.join('=')).join(' ')}`],
       ['lambda', 'waits for messages; Ctrl-C ends it'],
     ],
   });

@@ -1,9 +1,11 @@
 /** `longshore simulate lambda` as somebody runs it: real processes, signals, terminals. */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, it } from 'vitest';
-import { root } from '../../e2e/cli/kit.ts';
+import { root, secret } from '../../e2e/cli/kit.ts';
 import { type Around, projects, runCli } from '../../e2e/cli/spawned.ts';
 import { at, configFor } from './simulate-kit.ts';
 
@@ -40,6 +42,31 @@ describe('longshore simulate lambda', { timeout: 300_000 }, () => {
       redriven: 1,
       queues: { mail: { hidden: 0, dead: 1 } },
     });
+  });
+
+  it('prints what enqueue.ts of a new project needs to reach it', async ({ expect }) => {
+    const cwd = project({});
+    mkdirSync(join(cwd, 'node_modules'));
+    for (const [name, path] of [['longshore', '.'] as const, ['zod', 'node_modules/zod'] as const])
+      symlinkSync(join(root, path), join(cwd, 'node_modules', name));
+    const { stdout: made } = await runCli(cwd, 'init --platform aws --yes');
+    expect(made).toMatch(/npm run enqueue +enqueues a job, .* variables that the simulation prints\n/);
+    let enqueued: Promise<{ readonly stdout: string }> | undefined;
+    const { code, stdout } = await simulate(cwd, '', {
+      when: /▸ enqueue .*\n/,
+      act(child, output) {
+        const [, line = ''] = /▸ enqueue +from another terminal, with (.*)\n/.exec(output) ?? [];
+        const { SQS_ENDPOINT: _, ...outer } = process.env;
+        const printed = Object.fromEntries(line.split(' ').map((one) => one.split('=')));
+        const env = { ...outer, ...printed, LONGSHORE_SIGNING_KEYS: `k:${secret}` };
+        enqueued = promisify(execFile)(process.execPath, ['enqueue.ts', 'Grace'], { cwd, env });
+        enqueued.catch(() => child.kill());
+        child.stdout?.on('data', (text: string) => /← default +1 done/.test(text) && child.kill());
+      },
+    });
+    expect((await enqueued)?.stdout).toMatch(/^Job \S+ is enqueued\.\n$/);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/hello Grace\n/);
   });
 
   it('runs the example shop', async ({ expect }) => {
