@@ -1,5 +1,4 @@
 import { dirname, join, resolve } from 'node:path';
-import type { Check } from '../../../core/contract/diagnosis.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { planAws } from '../../package/aws/plan.ts';
 import { templateFile } from '../../package/azure/names.ts';
@@ -7,7 +6,7 @@ import { planAzure } from '../../package/azure/plan.ts';
 import { partOn } from '../../package/part.ts';
 import { needsOfQueues } from '../../settings.ts';
 import { flag } from '../config/flags.ts';
-import { defineCommand, type Input, type Result } from '../definition.ts';
+import { defineCommand } from '../definition.ts';
 import { armChecks, armResources } from '../doctor/azure-template.ts';
 import {
   hasSchedule,
@@ -16,17 +15,12 @@ import {
   sourcesIn,
   templateChecks,
 } from '../doctor/deployment.ts';
-import { runChecks, showDiagnosis } from '../doctor/run-checks.ts';
+import { diagnosed, exits, runChecks, strictFlag } from '../doctor/run-checks.ts';
 import { resourcesOf } from '../doctor/template-file.ts';
 import { needChecks } from '../doctor/template-needs.ts';
 import { usage } from '../errors.ts';
 
 const templateFlag = flag('--template <file>', 'the template to look at', (text: string) => text);
-const strictFlag = flag('--strict', 'also exit with 1 for warnings');
-const exits = {
-  0: 'no errors; with --strict no warnings either',
-  1: 'a problem was found, or the command failed',
-};
 const limitMs = 15_000;
 
 const checkAws = defineCommand({
@@ -60,7 +54,7 @@ const checkAws = defineCommand({
       hasTable: true,
       readsApiKey: false,
     });
-    return diagnosed(input, [
+    const checks = [
       ...checksOf(needChecks, { plan, resources, sources }),
       ...checksOf(templateChecks, {
         app,
@@ -68,7 +62,8 @@ const checkAws = defineCommand({
         template: () => sources,
         isScheduled: () => hasSchedule(resources),
       }),
-    ]);
+    ];
+    return diagnosed(await runChecks(checks, io.clock, limitMs), input);
   },
 });
 
@@ -93,25 +88,12 @@ const checkAzure = defineCommand({
       hasTable: false,
       hasPayloads: false,
     });
-    return diagnosed(input, [
+    const checks = [
       ...checksOf(armChecks, { plan, resources: armResources(file) }),
       ...hostJsonChecks(app, dirname(path)),
-    ]);
+    ];
+    return diagnosed(await runChecks(checks, io.clock, limitMs), input);
   },
 });
 
 export const checkTemplateCommands = [checkAws, checkAzure];
-
-async function diagnosed(
-  { io, ui, flags }: Pick<Input, 'io' | 'ui'> & { readonly flags: { readonly strict?: boolean | undefined } },
-  checks: readonly Check[],
-): Promise<Result> {
-  const found = await runChecks(checks, io.clock, limitMs);
-  const count = (severity: string) => found.findings.filter((one) => one.severity === severity).length;
-  const [errors, warnings] = [count('error'), count('warning')];
-  return {
-    data: { ...found, errors, warnings },
-    text: showDiagnosis(found, ui, io.isTTY.stdout ? io.columns : null),
-    exit: errors > 0 || (flags.strict === true && warnings > 0) ? 1 : 0,
-  };
-}

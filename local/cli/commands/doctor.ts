@@ -14,7 +14,16 @@ import {
 } from '../doctor/checks.ts';
 import { deploymentChecks } from '../doctor/deployment.ts';
 import { type DoctorFacts, doctorFacts, requestOf } from '../doctor/facts.ts';
-import { type Diagnosis, runChecks, showDiagnosis, skipped, together } from '../doctor/run-checks.ts';
+import {
+  countOf,
+  type Diagnosis,
+  diagnosed,
+  exits,
+  runChecks,
+  skipped,
+  strictFlag,
+  together,
+} from '../doctor/run-checks.ts';
 
 export const doctor = defineCommand({
   path: 'doctor',
@@ -22,7 +31,7 @@ export const doctor = defineCommand({
   about:
     'Looks at the app, its keys, the files of a deployment, the backend and its server, queues, workers and schedules. Changes nothing. Every finding has a remedy, and an id that docs/doctor.md explains. Checks that could not run are listed. For a probe every few seconds, use longshore health.',
   flags: {
-    strict: flag('--strict', 'also exit with 1 for warnings'),
+    strict: strictFlag,
     maxDead: flag('--max-dead <n>', 'warn about more dead letters than this', integer(0), '1000'),
     template: flag(
       '--template <file>',
@@ -32,12 +41,9 @@ export const doctor = defineCommand({
     timeout: flag('--timeout <duration>', 'a check that takes longer counts as failed', duration(1), '15s'),
   },
   examples: ['longshore doctor', 'longshore doctor --strict --json', 'longshore doctor --max-dead 0'],
-  exits: {
-    0: 'no errors; with --strict no warnings either',
-    1: 'a problem was found, or the command failed',
-  },
+  exits,
   async run(input) {
-    const { flags, ui, io } = input;
+    const { flags, io } = input;
     const facts = await doctorFacts(input, { maxDead: flags.maxDead });
     const run: Run = (checks, because) => runChecks(checks, io.clock, flags.timeout, because);
     const before = run([
@@ -46,14 +52,8 @@ export const doctor = defineCommand({
     ]);
     const reached = await run(checksOf([answers], facts));
     const found = together([await before, reached, await live(facts, reached, run)]);
-    const counted = (severity: string) => found.findings.filter((one) => one.severity === severity).length;
-    const [errors, warnings, notes] = ['error', 'warning', 'note'].map(counted);
-    const isBad = errors! > 0 || (flags.strict === true && warnings! > 0);
-    return {
-      data: { ...found, errors, warnings, notes },
-      text: showDiagnosis(found, ui, io.isTTY.stdout ? io.columns : null),
-      exit: isBad ? 1 : 0,
-    };
+    const result = diagnosed(found, input);
+    return { ...result, data: { ...result.data, notes: countOf(found, 'note') } };
   },
 });
 

@@ -1,8 +1,10 @@
-/** Runs checks side by side, each with a time limit. A failure does not stop the others. */
+/** Runs checks side by side, each with a time limit, and reports what they found. A failure does not stop the others. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { Check, Looked, Problem, Severity } from '../../../core/contract/diagnosis.ts';
 import { within } from '../../waiting.ts';
+import { flag } from '../config/flags.ts';
+import type { Input, Result } from '../definition.ts';
 import { explain } from '../errors.ts';
 import { count, plain, type Style, span, type Ui, wrapped } from '../output/ui.ts';
 
@@ -17,7 +19,7 @@ export interface Diagnosis {
   readonly notChecked: readonly { readonly id: string; readonly because: string }[];
 }
 
-export const severities: readonly Severity[] = ['error', 'warning', 'note'];
+const severities: readonly Severity[] = ['error', 'warning', 'note'];
 
 /**
  * @param limitMs the time limit of each check; it cannot interrupt synchronous work
@@ -75,26 +77,44 @@ async function look(
   }
 }
 
+export const strictFlag = flag('--strict', 'also exit with 1 for warnings');
+
+export const exits = {
+  0: 'no errors; with --strict no warnings either',
+  1: 'a problem was found, or the command failed',
+} as const;
+
+type Asked = Pick<Input, 'io' | 'ui'> & { readonly flags: { readonly strict?: boolean | undefined } };
+
+/** The output and the exit code of a command that runs checks. */
+export function diagnosed(found: Diagnosis, { io, ui, flags }: Asked): Result {
+  const [errors, warnings] = [countOf(found, 'error'), countOf(found, 'warning')];
+  return {
+    data: { ...found, errors, warnings },
+    text: showDiagnosis(found, ui, io.isTTY.stdout ? io.columns : null),
+    exit: errors > 0 || (flags.strict === true && warnings > 0) ? 1 : 0,
+  };
+}
+
+export const countOf = ({ findings }: Diagnosis, severity: Severity): number =>
+  findings.filter((one) => one.severity === severity).length;
+
 const styles: Readonly<Record<Severity, Style>> = { error: 'red', warning: 'yellow', note: 'cyan' };
 
 /** @param width the width of the terminal; `null` = no limit */
-export function showDiagnosis(
-  { checks, findings, notChecked }: Diagnosis,
-  ui: Ui,
-  width: number | null,
-): string {
+function showDiagnosis(found: Diagnosis, ui: Ui, width: number | null): string {
+  const { checks, findings, notChecked } = found;
   const groups = Map.groupBy([...findings, ...notChecked], ({ id }) => id.split('.')[0]!);
-  const lines = [...groups].flatMap(([group, found]) => [
+  const lines = [...groups].flatMap(([group, all]) => [
     ui.paint('bold', group),
-    ...found.toSorted((a, b) => rankOf(a) - rankOf(b)).flatMap((one) => linesOf(one, ui, width)),
+    ...all.toSorted((a, b) => rankOf(a) - rankOf(b)).flatMap((one) => linesOf(one, ui, width)),
     '',
   ]);
-  const of = (severity: Severity) => findings.filter((one) => one.severity === severity).length;
   const sums = [
     count(checks, 'check'),
-    count(of('error'), 'error'),
-    count(of('warning'), 'warning'),
-    count(of('note'), 'note'),
+    count(countOf(found, 'error'), 'error'),
+    count(countOf(found, 'warning'), 'warning'),
+    count(countOf(found, 'note'), 'note'),
     `${notChecked.length} not checked`,
   ];
   return [...lines, sums.join(', ')].join('\n');
