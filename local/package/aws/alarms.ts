@@ -24,53 +24,43 @@ const always = { statistic: 'Sum', threshold: 0, fires: 'above', minutes: 1 } as
 
 export function alarmsOf({ queues, deadLetters, functions, hasTable }: AwsPlan): AlarmPlan[] {
   const plain = (name: string) => name.replace(/\.fifo$/, '');
-  const letters = deadLetters.map(({ name, id }): AlarmPlan => {
-    return {
+  const sqs = { namespace: 'AWS/SQS', statistic: 'Maximum' } as const;
+  const letters = deadLetters.map(
+    ({ name, id }): AlarmPlan => ({
       ...always,
-      ...{
-        name: plain(name).replace(/-dlq$/, '-dead-letters'),
-        id,
-        namespace: 'AWS/SQS',
-        statistic: 'Maximum',
-      },
-      ...{ metric: 'ApproximateNumberOfMessagesVisible', of: { type: 'dead letters', id } },
-    };
-  });
-  const ages = queues.map(({ name, id, lateAfterS }): AlarmPlan => {
-    return {
+      name: plain(name).replace(/-dlq$/, '-dead-letters'),
+      id,
+      ...sqs,
+      metric: 'ApproximateNumberOfMessagesVisible',
+      of: { type: 'dead letters', id },
+    }),
+  );
+  const ages = queues.map(
+    ({ name, id, lateAfterS }): AlarmPlan => ({
       ...always,
-      ...{
-        name: `${plain(name)}-age`,
-        id: `${id}Age`,
-        namespace: 'AWS/SQS',
-        statistic: 'Maximum',
-        minutes: 5,
-      },
-      ...{ metric: 'ApproximateAgeOfOldestMessage', threshold: lateAfterS, of: { type: 'queue', id } },
-    };
-  });
+      name: `${plain(name)}-age`,
+      id: `${id}Age`,
+      ...sqs,
+      minutes: 5,
+      metric: 'ApproximateAgeOfOldestMessage',
+      threshold: lateAfterS,
+      of: { type: 'queue', id },
+    }),
+  );
   const calls = functions.flatMap(({ name, id, kind }): AlarmPlan[] => {
     const of = { ...always, namespace: 'AWS/Lambda', of: { type: 'function', id } } as const;
-    return [
+    const ofAll: AlarmPlan[] = [
       { ...of, name: `${name}-errors`, id: `${id}Errors`, metric: 'Errors' },
       { ...of, name: `${name}-throttles`, id: `${id}Throttles`, metric: 'Throttles', minutes: 5 },
-      ...(kind === 'worker'
-        ? [{ ...of, name: `${name}-recursion`, id: `${id}Recursion`, metric: 'RecursiveInvocationsDropped' }]
-        : []),
-      ...(kind === 'schedule'
-        ? [
-            {
-              ...of,
-              name: 'tick-missing',
-              id: 'TickMissing',
-              metric: 'Invocations',
-              threshold: 1,
-              fires: 'below' as const,
-              minutes: 5,
-            },
-          ]
-        : []),
     ];
+    if (kind === 'worker')
+      return [
+        ...ofAll,
+        { ...of, name: `${name}-recursion`, id: `${id}Recursion`, metric: 'RecursiveInvocationsDropped' },
+      ];
+    if (kind === 'enqueue') return ofAll;
+    const tick = { ...of, name: 'tick-missing', id: 'TickMissing', metric: 'Invocations' };
+    return [...ofAll, { ...tick, threshold: 1, fires: 'below', minutes: 5 }];
   });
   const table = { ...always, namespace: 'AWS/DynamoDB', of: { type: 'table' } } as const;
   const throttled: AlarmPlan[] = [

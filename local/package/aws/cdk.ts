@@ -32,20 +32,21 @@ ${importLines}
 `;
 
 const library = [
-  ...[
-    'aws_apigatewayv2 as api',
-    'aws_cloudwatch as cloudwatch',
-    'aws_dynamodb as dynamodb',
-    'aws_iam as iam',
-  ],
-  ...[
-    'aws_lambda as lambda',
-    'aws_logs as logs',
-    'aws_s3 as s3',
-    'aws_scheduler as scheduler',
-    'aws_sns as sns',
-  ],
-  ...['aws_sqs as sqs', 'CfnOutput', 'Duration', 'RemovalPolicy', 'SecretValue', 'Stack'],
+  'aws_apigatewayv2 as api',
+  'aws_cloudwatch as cloudwatch',
+  'aws_dynamodb as dynamodb',
+  'aws_iam as iam',
+  'aws_lambda as lambda',
+  'aws_logs as logs',
+  'aws_s3 as s3',
+  'aws_scheduler as scheduler',
+  'aws_sns as sns',
+  'aws_sqs as sqs',
+  'CfnOutput',
+  'Duration',
+  'RemovalPolicy',
+  'SecretValue',
+  'Stack',
 ];
 const importLines = [
   ['aws-cdk-lib', library],
