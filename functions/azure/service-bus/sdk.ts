@@ -9,6 +9,7 @@ import type {
 } from '@azure/service-bus';
 import { toError } from '../../../core/base/failure.ts';
 import { optional } from '../../../core/base/optional.ts';
+import { createAmqpGate } from '../../../core/kit/clouds/amqp-gate.ts';
 import type { Access } from './access.ts';
 import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from './api.ts';
 import { codeOf } from './errors.ts';
@@ -114,13 +115,24 @@ export async function openServiceBus(
     patient: (session) => patientSession(session, timeoutInMs),
   });
 
-  /** A message of a session can be settled only on the link that it came on. */
+  const gate = createAmqpGate();
+
+  /**
+   * A message of a session can be settled only on the link that it came on, where it is the only one.
+   * @param outcome '' = equal to no other
+   */
   const settle = (
     entity: Entity,
     holding: Holding,
+    outcome: string,
     how: (receiver: ServiceBusReceiver) => Promise<void>,
   ): Promise<void> =>
-    sessions.holds(holding) ? sessions.settle(holding, how) : bounded(() => how(receiverOf(entity)));
+    sessions.holds(holding)
+      ? sessions.settle(holding, how)
+      : bounded(async () => {
+          await gate(outcome);
+          await how(receiverOf(entity));
+        });
 
   async function receiveWith(
     receiver: ServiceBusReceiver,
@@ -205,10 +217,12 @@ export async function openServiceBus(
     },
     receiveOfSessions: (queue, max, waitMs) => sessions.receive(queue, max, waitMs),
     letGo: sessions.release,
-    complete: (entity, holding) => settle(entity, holding, (by) => by.completeMessage(heldBy(holding))),
-    abandon: (entity, holding) => settle(entity, holding, (by) => by.abandonMessage(heldBy(holding))),
+    complete: (entity, holding) =>
+      settle(entity, holding, 'complete', (by) => by.completeMessage(heldBy(holding))),
+    abandon: (entity, holding) =>
+      settle(entity, holding, 'abandon', (by) => by.abandonMessage(heldBy(holding))),
     deadLetter: (entity, holding, facts) =>
-      settle(entity, holding, (by) => by.deadLetterMessage(heldBy(holding), facts)),
+      settle(entity, holding, '', (by) => by.deadLetterMessage(heldBy(holding), facts)),
     renew: (entity, holding) =>
       sessions.holds(holding)
         ? sessions.renew(holding)

@@ -39,6 +39,16 @@ describe('a process that is busy', () => {
   });
 });
 
+it('releases a message whose neighbour is completed at the same moment', async () => {
+  const backend = open();
+  await backend.enqueue([message('a'), message('b')]);
+  const [a] = await take(backend, 1, minute);
+  const [b] = await take(backend, 1, minute / 2);
+  await Promise.all([backend.ack([{ lease: a! }]), bus.clock.advance(minute / 2)]);
+  expect((await take(backend)).map(({ body }) => body)).toEqual([b!.body]);
+  expect(bus.server.bodies('mail')).toEqual([b!.body]);
+});
+
 describe('the intent log', () => {
   const key = 'servicebus-moved:mail:a';
   const intent = { attempts: 4, interrupted: false, notBefore: null };

@@ -48,6 +48,32 @@ export function deadLetterLaws(law: Law): void {
     });
   }
 
+  for (const [first, second] of [
+    ['permanent', 'rejected'],
+    ['permanent', null],
+    [null, 'permanent'],
+  ] as const) {
+    law(
+      `neighbours that end at the same moment end as ${first ?? 'acked'} and ${second ?? 'acked'}`,
+      async (t) => {
+        await t.put();
+        await t.put();
+        const leases = await t.takeMany(2);
+        const ends = [first, second].map((reason, i) => ({ reason, lease: leases[i]! }));
+        const answers = ends.map(({ reason, lease }) =>
+          reason ? t.backend.abandon(lease, { reason, error: `HANDLER: ${reason}` }) : t.ack(lease),
+        );
+        assert.deepEqual(await Promise.all(answers), [true, true]);
+        const letters = await t.admin.deadLetters.list({});
+        const found = ends.map(
+          ({ lease }) => letters.find(({ body }) => body === lease.body)?.reason ?? null,
+        );
+        assert.deepEqual(found, [first, second]);
+        await t.nothingComes();
+      },
+    );
+  }
+
   law('a cancelled message is no dead letter', async (t) => {
     await die(t, mail, 'cancelled');
     assert.deepEqual(await t.admin.deadLetters.list({}), []);
