@@ -11,6 +11,7 @@ import {
 } from '@azure/service-bus';
 import type { Clock } from '../../../core/base/clock.ts';
 import { toError } from '../../../core/base/failure.ts';
+import { createAmqpGate } from '../../../core/kit/clouds/amqp-gate.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { within } from '../../waiting.ts';
 import type { SimulationEvent } from '../frame.ts';
@@ -41,6 +42,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
   const { host, clock, functionTimeoutMs, maxConcurrentCalls = 16, entityOf = (name) => name } = options;
   const client = new ServiceBusClient(options.connectionString, { retryOptions: { maxRetries: 0 } });
   const receivers = new Map<string, ServiceBusReceiver>();
+  const gate = createAmqpGate();
   const sessions = createSessionReceivers(options.connectionString, clock, options);
   function open(queue: string): ServiceBusReceiver {
     const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 };
@@ -97,6 +99,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
     const result = await within<{ thrown: unknown } | null>(clock, functionTimeoutMs, invoked, () => null);
     if (result === null) return { message, end: 'killed', thrown: null };
     const { thrown } = result;
+    await gate(thrown === null ? 'complete' : 'abandon');
     const settled = thrown === null ? receiver.completeMessage(message) : receiver.abandonMessage(message);
     return (session ? onLinkOf(session, settled) : settled)
       .then(

@@ -4,7 +4,7 @@
  */
 
 import type { Socket } from 'node:net';
-import rhea, { type Delivery, type EventContext, type Sender } from 'rhea';
+import rhea, { type AmqpError, type Delivery, type EventContext, type Sender } from 'rhea';
 import type { Queue } from './queue.ts';
 import type { HeldSession } from './sessions.ts';
 import { accepted, lockLost, outgoing, rejected, sessionLost, tagOf } from './wire.ts';
@@ -144,6 +144,16 @@ function unsent(sender: Sender): number {
   return next_delivery_id - next_pending_delivery;
 }
 
+/** rhea writes all answers of one turn at once, and may give the second the outcome of the first. So a refusal gets a turn of its own. */
+export function answer(delivery: Delivery, refusal: AmqpError | null, answered = () => {}): void {
+  const write = (outcome: unknown) => {
+    delivery.update(true, outcome as never);
+    answered();
+  };
+  if (refusal) setImmediate(write, rejected(refusal));
+  else write(accepted());
+}
+
 export type Outcome = 'accepted' | 'rejected' | 'modified' | 'released';
 
 interface Consumer {
@@ -219,12 +229,10 @@ export function createDelivering() {
       const token = tokens.get(delivery);
       const { remote_state: state } = delivery as unknown as { remote_state: RemoteState };
       const done = token !== undefined && perform(consumer.queue, token, outcome, state);
-      delivery.update(
-        true,
-        (done ? accepted() : rejected(consumer.session ? sessionLost : lockLost)) as never,
-      );
-      // rhea would wait for another answer, and stop after 2,048 deliveries.
-      (delivery as { remote_settled: boolean }).remote_settled = true;
+      answer(delivery, done ? null : consumer.session ? sessionLost : lockLost, () => {
+        // rhea would wait for another answer, and stop after 2,048 deliveries.
+        (delivery as { remote_settled: boolean }).remote_settled = true;
+      });
       pump(consumer.queue);
     },
   };

@@ -11,6 +11,7 @@ import { config } from '../../../core/base/errors.ts';
 import { manage, type Reply, replyTo } from './management.ts';
 import { createQueue, defaultSettings, type Queue, type QueueSettings } from './queue.ts';
 import {
+  answer,
   createAccepting,
   createDelivering,
   misfit,
@@ -18,16 +19,7 @@ import {
   sessionAsked,
   sessionMissing,
 } from './receivers.ts';
-import {
-  accepted,
-  type Decoded,
-  messagesOf,
-  newMessageOf,
-  rejected,
-  sizeOf,
-  textIn,
-  textMessage,
-} from './wire.ts';
+import { accepted, type Decoded, messagesOf, newMessageOf, sizeOf, textIn, textMessage } from './wire.ts';
 
 export type { Queue, QueueSettings } from './queue.ts';
 export type { SessionOrder } from './sessions.ts';
@@ -113,7 +105,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
     const { format } = rest as { format?: number };
     const refusal = take(find(address), message as Message | Buffer, format);
     if (refusal === batchTooLarge) return receiver!.close(refusal);
-    delivery!.update(true, (refusal ? rejected(refusal) : accepted()) as never);
+    answer(delivery!, refusal);
   });
 
   function take(queue: Queue | null, message: Message | Buffer, format: number | undefined) {

@@ -108,6 +108,15 @@ describe('sending', () => {
     expect(await t.bodies()).toEqual(['soon']);
   });
 
+  it('refuses a message that is too large, and takes its neighbours', async () => {
+    const t = open();
+    const bodies = ['a', 'b'.repeat(300_000), 'c'];
+    await t.sender.createMessageBatch(); // opens the link, so that all are sent at the same moment
+    const answers = await Promise.allSettled(bodies.map((body, i) => t.send(body, { messageId: `${i}` })));
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(server.bodies('mail')).toEqual(['a', 'c']);
+  });
+
   it('lets a message die of age', async () => {
     const t = open({ deadLetterOnExpiry: true });
     await t.send('old', { timeToLive: 1_000 });
@@ -143,6 +152,21 @@ describe('receiving', () => {
     clock.advance(lockMs);
     expect(await t.take()).toEqual([]);
     await expect(t.receiver.renewMessageLock(message!)).rejects.toMatchObject({ code: 'MessageLockLost' });
+  });
+
+  it('answers settlements of the same moment one by one', async () => {
+    const t = open();
+    for (const body of ['a', 'b', 'c']) await t.send(body);
+    const [a, b, c] = await t.take();
+    clock.advance(lockMs / 2);
+    await t.receiver.renewMessageLock(a!);
+    await t.receiver.renewMessageLock(c!);
+    clock.advance(lockMs / 2);
+    const answers = await Promise.allSettled(
+      [a, b, c].map((message) => t.receiver.completeMessage(message!)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(server.bodies('mail')).toEqual(['b']);
   });
 
   it('answers a settlement by another connection, and refuses a second one', async () => {
