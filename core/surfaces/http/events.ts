@@ -1,7 +1,7 @@
 /** Server-sent events: a job or a batch each time it changed, until its end. https://html.spec.whatwg.org/multipage/server-sent-events.html */
 
 import { createHash } from 'node:crypto';
-import { within } from '../../base/clock.ts';
+import { sleep, within } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import { backendError } from '../../base/failure.ts';
 import type { Resource } from '../../operations/operation.ts';
@@ -48,9 +48,27 @@ async function showEvents<State>(
   const { clock } = endpoint.client.app;
   const stopped = new AbortController();
   const signal = AbortSignal.any([stopped.signal, call.request.signal]);
-  const states = watch!(endpoint.client, id, signal)[Symbol.asyncIterator]();
+  const states = statesOf();
   let next: Promise<IteratorResult<State>> | null = null;
   let last = seen;
+
+  /** Goes on when the store was away: a browser that connected again meanwhile would get a 503, and give up. */
+  async function* statesOf(): AsyncGenerator<State, void> {
+    for (let isAway = false; ; ) {
+      try {
+        for await (const state of watch!(endpoint.client, id, signal)) {
+          isAway = false;
+          yield state;
+        }
+        return;
+      } catch (error) {
+        if (signal.aborted || (error instanceof LongshoreError && error.code === 'NOT_FOUND')) return;
+        if (!isAway) endpoint.report(refusalOf(backendError('reading', error)));
+        isAway = true;
+        await sleep(clock, retryMs, signal);
+      }
+    }
+  }
 
   /** The text to send next; `null` = the stream ends. */
   async function read(): Promise<string | null> {
@@ -71,8 +89,8 @@ async function showEvents<State>(
   function end(): void {
     stopTimer();
     release();
-    next?.catch(() => {});
     stopped.abort();
+    void states.return(); // if it is not being read, it would keep its watch of the store
   }
 
   const body = new ReadableStream<string>({
@@ -88,14 +106,9 @@ async function showEvents<State>(
       else stopTimer = clock.after(endpoint.streamTimeoutMs, close);
     },
     async pull(controller) {
-      try {
-        const text = await read();
-        if (text !== null) return controller.enqueue(text);
-      } catch (error) {
-        if (stopped.signal.aborted) return; // it is closed already
-        const isOver = signal.aborted || (error instanceof LongshoreError && error.code === 'NOT_FOUND');
-        if (!isOver) endpoint.report(refusalOf(backendError('reading', error)));
-      }
+      const text = await read();
+      if (stopped.signal.aborted) return; // it is closed already
+      if (text !== null) return controller.enqueue(text);
       end();
       controller.close();
     },
